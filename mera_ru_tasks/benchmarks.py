@@ -1,0 +1,119 @@
+"""What each benchmark is: its names, fields, types and the form of its answers. Sources: the MERA dataset cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class AnswerFormat:
+    """The form in which one document must be answered; the only thing that readings and scores know of a task.
+
+    Attributes:
+        letters: the option letters, in order; empty when the answer is a word or a phrase.
+        most: how many letters an answer may hold at the most; 0 for a phrase.
+        unit: whether a language unit follows the letter (`Б; лужа`).
+    """
+
+    letters: str = ""
+    most: int = 0
+    unit: bool = False
+
+    @classmethod
+    def of(cls, doc: Mapping[str, Any]) -> AnswerFormat:
+        """The format that the loader wrote into a document."""
+        return cls(**doc["answer_format"])
+
+
+PHRASE = AnswerFormat()
+SEVERAL_OF_SIX = AnswerFormat("АБВГДЕ", most=6)
+ONE_OF_FOUR = AnswerFormat("АБВГ", most=1)
+ONE_OF_FOUR_WITH_UNIT = AnswerFormat("АБВГ", most=1, unit=True)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One dataset of MERA Text 2.0.
+
+    Attributes:
+        name: our name, also that of its folder in a local data folder.
+        title: the authors' name, which is the name of their folder and of the submission file.
+        hub: the dataset's name on the Hugging Face hub; None if it is not there.
+        folders: the folder names under which local data are found, in any case.
+        inputs: the `inputs` fields that every row must fill.
+        meta: the integer `meta` fields that every row must have, beside `id`.
+        type_field: the `meta` field that holds a row's type; None where there are no types.
+        formats: the answer's form for each type (for the type None where there are no types).
+        test_size: the number of test rows by the card, for each type.
+    """
+
+    name: str
+    title: str
+    hub: str | None
+    folders: tuple[str, ...]
+    inputs: tuple[str, ...]
+    meta: tuple[str, ...]
+    type_field: str | None
+    formats: Mapping[int | None, AnswerFormat]
+    test_size: Mapping[int | None, int] = field(default_factory=dict)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether `meta.group_id` joins documents that also count together."""
+        return "group_id" in self.meta
+
+
+def _options(letters: str) -> tuple[str, ...]:
+    return tuple(f"option_{letter}" for letter in letters)
+
+
+ENANTIOSEMY = Benchmark(
+    name="enantiosemy",
+    title="Enantiosemy",
+    hub="MERA-evaluation/Enantiosemy",
+    folders=("enantiosemy",),
+    inputs=("text", "enantiosemic_word", *_options("abcdef")),
+    meta=("type",),
+    type_field="type",
+    formats=dict.fromkeys((1, 2, 3, 4), SEVERAL_OF_SIX),
+    test_size={1: 290, 2: 188, 3: 18, 4: 10},
+)
+RIDDLES_CLOSED = Benchmark(
+    name="riddles_closed",
+    title="Riddles",
+    hub="MERA-evaluation/Riddles",
+    folders=("riddles_closed", "riddles"),
+    inputs=("question",),
+    meta=(),
+    type_field=None,
+    formats={None: PHRASE},
+    test_size={None: 500},
+)
+RIDDLES_OPEN = Benchmark(
+    name="riddles_open",
+    title="Riddles (open set)",
+    hub=None,
+    folders=("riddles_open",),
+    inputs=("question",),
+    meta=(),
+    type_field=None,
+    formats={None: PHRASE},
+    test_size={None: 500},
+)
+RUSSIAN_REGIONS = Benchmark(
+    name="russian_regions",
+    title="RussianRegions",
+    hub="MERA-evaluation/RussianRegions",
+    folders=("russian_regions", "russianregions"),
+    inputs=("task_formulation", *_options("abcd")),
+    meta=("group_id", "task_type"),
+    type_field="task_type",
+    formats={1: ONE_OF_FOUR, 2: ONE_OF_FOUR_WITH_UNIT, 3: ONE_OF_FOUR_WITH_UNIT},
+    test_size={1: 201, 2: 201, 3: 201},
+)
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    benchmark.name: benchmark for benchmark in (ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS)
+}

@@ -1,0 +1,172 @@
+"""What a row of a benchmark must look like. Every rule on data stands here, and each names its remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mera_ru_tasks.benchmarks import AnswerFormat, Benchmark
+from mera_ru_tasks.strict import accepted_answers
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong in a row.
+
+    Attributes:
+        place: the file or hub split that holds the row.
+        row: the row's number in it, from 1.
+        id: the row's `meta.id`, if it has one.
+        field: the field, as a path (`meta.group_id`).
+        what: what is wrong.
+        remedy: how to mend it.
+    """
+
+    place: str
+    row: int
+    id: int | None
+    field: str
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        known = f" (id {self.id})" if self.id is not None else ""
+        return f"{self.place}, row {self.row}{known}, field `{self.field}`: {self.what}. {self.remedy}"
+
+
+def check_rows(splits: Mapping[str, tuple[str, Sequence[Any]]], benchmark: Benchmark) -> Iterator[Problem]:
+    """Check all rows of all splits, lazily and in order.
+
+    Args:
+        splits: for each split's name its place (a file, for messages) and its rows.
+        benchmark: what the rows must be.
+    """
+    seen: dict[int, str] = {}
+    for place, rows in splits.values():
+        for number, row in enumerate(rows, start=1):
+            identity = _id(row)
+            for field, what, remedy in check_row(row, benchmark):
+                yield Problem(place, number, identity, field, what, remedy)
+            if identity is None:
+                continue
+            if identity in seen:
+                yield Problem(
+                    place, number, identity, "meta.id", f"the id stands already in {seen[identity]}",
+                    "Ids must differ over test and shots together: renumber one of the rows.",
+                )  # fmt: skip
+            else:
+                seen[identity] = f"{place}, row {number}"
+
+
+def check_row(row: Any, benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:
+    """Yield (field, what is wrong, remedy) for one row."""
+    if not isinstance(row, Mapping):
+        yield "row", f"it is {_kind(row)}, not an object", "Each row needs instruction, inputs, outputs and meta."
+        return
+    for name, wanted in (("instruction", str), ("inputs", Mapping), ("outputs", str), ("meta", Mapping)):
+        if name not in row:
+            yield name, "the field is missing", f"Add it, as {_name_of(wanted)}."
+        elif name == "outputs" and row[name] is None:
+            continue  # a closed answer
+        elif not isinstance(row[name], wanted):
+            yield name, f"it is {_kind(row[name])}, not {_name_of(wanted)}", f"Write it as {_name_of(wanted)}."
+    if isinstance(row.get("instruction"), str) and not row["instruction"].strip():
+        yield "instruction", "it is empty", "Put the prompt's template here, or its index in dataset_meta.json."
+    if isinstance(row.get("inputs"), Mapping):
+        yield from _check_inputs(row["inputs"], benchmark)
+    if isinstance(row.get("meta"), Mapping):
+        yield from _check_meta(row["meta"], benchmark)
+        answer_format = format_of(row, benchmark)
+        if isinstance(row.get("outputs"), str) and answer_format is not None:
+            yield from _check_reference(row["outputs"], answer_format)
+
+
+def format_of(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
+    """The form of the row's answer; None if its type is not one of the benchmark's."""
+    kind = row["meta"].get(benchmark.type_field) if benchmark.type_field else None
+    return benchmark.formats.get(kind) if kind is None or isinstance(kind, int) else None
+
+
+def _check_inputs(inputs: Mapping[str, Any], benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:
+    for name, value in inputs.items():
+        if value is not None and not isinstance(value, str):
+            yield f"inputs.{name}", f"it is {_kind(value)}, not a string", "Write it as a string."
+    for name in benchmark.inputs:
+        if name not in inputs:
+            yield f"inputs.{name}", "the field is missing", f"{benchmark.title} needs it in every row."
+        elif inputs[name] is None or (isinstance(inputs[name], str) and not inputs[name].strip()):
+            yield f"inputs.{name}", "it is empty", f"{benchmark.title} needs it filled in every row."
+
+
+def _check_meta(meta: Mapping[str, Any], benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:
+    for name in ("id", *benchmark.meta):
+        value = meta.get(name)
+        if value is None:
+            yield f"meta.{name}", "the field is missing", "Add it, as an integer."
+        elif not isinstance(value, int) or isinstance(value, bool):
+            yield f"meta.{name}", f"it is {_kind(value)}, not an integer", "Write it as an integer."
+        elif name == benchmark.type_field and value not in benchmark.formats:
+            known = ", ".join(map(str, benchmark.formats))
+            yield f"meta.{name}", f"the type {value} is unknown", f"{benchmark.title} has the types {known}."
+
+
+def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[tuple[str, str, str]]:
+    if not reference.strip():
+        return  # a closed answer
+    if not answer_format.letters:
+        if not accepted_answers(reference, phrase=True):
+            yield "outputs", f"{reference!r} holds no word", "Write the accepted answers, joined by `; `."
+        return
+    letters, unit = split_reference(reference, answer_format)
+    known = ", ".join(answer_format.letters)
+    sample = "; ".join(answer_format.letters[: min(2, answer_format.most)]) + ("; единица" if answer_format.unit else "")
+    remedy = f"Write capital Cyrillic letters of {known} in alphabetical order, joined by `; `, as in `{sample}`."
+    if unknown := [letter for letter in letters if letter not in answer_format.letters or len(letter) != 1]:
+        latin = " (a Latin letter)" if re.search("[A-Za-z]", unknown[0]) else ""
+        yield "outputs", f"{reference!r} holds the unknown letter {unknown[0]!r}{latin}", remedy
+    elif len(set(letters)) < len(letters):
+        yield "outputs", f"{reference!r} holds a letter twice", remedy
+    elif letters != sorted(letters):
+        yield "outputs", f"{reference!r} has its letters out of order", remedy
+    elif len(letters) > answer_format.most:
+        yield "outputs", f"{reference!r} holds {len(letters)} letters, at most {answer_format.most} fit", remedy
+    elif answer_format.unit and not accepted_answers(unit, phrase=False):
+        yield "outputs", f"{reference!r} lacks the language unit behind the letter", remedy
+
+
+def split_reference(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
+    """Split a reference of letters into its letters and its language unit (empty where the format has none)."""
+    if answer_format.unit:
+        letter, _, unit = reference.strip().partition("; ")
+        return [letter], unit.strip()
+    return reference.strip().split("; "), ""
+
+
+def unreferenced(rows: Iterable[Row]) -> int:
+    """How many rows have no reference answer."""
+    return sum(not has_reference(row) for row in rows)
+
+
+def has_reference(row: Row) -> bool:
+    """Whether the row has an answer to compare with. Closed answers are `""` or None."""
+    return bool((row.get("outputs") or "").strip())
+
+
+def _id(row: Any) -> int | None:
+    meta = row.get("meta") if isinstance(row, Mapping) else None
+    identity = meta.get("id") if isinstance(meta, Mapping) else None
+    return identity if isinstance(identity, int) and not isinstance(identity, bool) else None
+
+
+def _kind(value: Any) -> str:
+    """What a JSON value is, in words."""
+    names = {type(None): "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
+    return names.get(type(value), "an object" if isinstance(value, Mapping) else "a list")
+
+
+def _name_of(wanted: type) -> str:
+    return "a string" if wanted is str else "an object"

@@ -1,0 +1,149 @@
+"""Loading a benchmark: from a local folder where one is named, else from the hub; every row checked.
+
+A document, as the prompt's template, the readings and the scores see it, is the row with its `instruction` as text, the
+same `inputs` fields in every row (absent ones empty), and two things added so that nothing later needs to know the
+benchmark: `answer_format` (see `benchmarks.AnswerFormat`) and, where documents count in groups, `meta.group_size`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mera_ru_tasks.benchmarks import Benchmark
+from mera_ru_tasks.checks import Problem, check_rows, format_of
+from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.files import SPLITS, benchmark_folder, fill_in_prompts, read_splits
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+Splits = dict[str, tuple[str, list[Any]]]
+
+
+def load(
+    benchmark: Benchmark, *, data: str | Path | None = None, revision: str | None = None, scored: str = "test"
+) -> dict[str, Dataset]:
+    """Load the splits `test` and `shots` of a benchmark.
+
+    Args:
+        benchmark: which one.
+        data: a folder that holds a folder for each benchmark; default: the environment's `MERA_RU_DATA`. Where it is
+            set, only it is used.
+        revision: the hub dataset's revision (branch, tag or commit); default: `MERA_RU_REVISION`, else the newest.
+        scored: the split that must be there; another that is absent comes back empty.
+
+    Raises:
+        DataError: the data are missing or wrong; the message names place, row, field and remedy.
+    """
+    splits, problems = load_rows(benchmark, data=data, revision=revision)
+    if scored not in splits:
+        raise DataError(_missing(benchmark, scored, splits, data))
+    if not splits[scored][1]:
+        raise DataError(f"{splits[scored][0]} holds no rows, so there is nothing to run {benchmark.title} on.")
+    problems += check_rows(splits, benchmark)
+    if problems:
+        more = f" ({len(problems) - 1} more problems in these data.)" if len(problems) > 1 else ""
+        raise DataError(f"{problems[0]}{more}")
+    return _datasets(splits, benchmark, scored)
+
+
+def load_rows(
+    benchmark: Benchmark, *, data: str | Path | None = None, revision: str | None = None
+) -> tuple[Splits, list[Problem]]:
+    """Read a benchmark's rows as they are stored, with prompts put in for their indices, unchecked.
+
+    Returns:
+        For each split found its place and rows, and the problems met on the way.
+    """
+    named = data or os.environ.get("MERA_RU_DATA")
+    if named:
+        folder = benchmark_folder(Path(named).expanduser(), benchmark)
+        return fill_in_prompts(read_splits(folder), folder)
+    return _from_hub(benchmark, revision or os.environ.get("MERA_RU_REVISION") or None), []
+
+
+def _from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
+    if benchmark.hub is None:
+        raise DataError(
+            f"{benchmark.title} is not on the hub. Set MERA_RU_DATA to a folder with a folder `{benchmark.name}` "
+            "that holds test.json."
+        )
+    import datasets
+
+    try:
+        loaded = datasets.load_dataset(benchmark.hub, revision=revision)
+    except (OSError, ValueError, RuntimeError) as error:
+        at = f" at revision {revision}" if revision else ""
+        raise DataError(
+            f"The dataset {benchmark.hub}{at} could not be loaded from the hub "
+            f"({type(error).__name__}: {_first_line(error)}). Three ways out: "
+            "give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the dataset asks "
+            "for one; "
+            f"or set MERA_RU_DATA to a folder that holds a copy in a folder `{benchmark.name}`; "
+            "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network."
+        ) from error
+    at = f"@{revision}" if revision else ""
+    return {split: (f"{benchmark.hub}{at}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded}
+
+
+def _missing(benchmark: Benchmark, split: str, splits: Splits, data: str | Path | None) -> str:
+    named = data or os.environ.get("MERA_RU_DATA")
+    if not named:
+        return f"The dataset {benchmark.hub} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
+    folder = benchmark_folder(Path(named).expanduser(), benchmark)
+    others = ", ".join(splits) or "none"
+    return (
+        f"{folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, {split}.parquet, "
+        "or a copy made by save_to_disk."
+    )
+
+
+def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Dataset]:
+    import datasets
+    import pyarrow as pa
+
+    inputs = sorted({n for _, rows in splits.values() for row in rows for n, value in row["inputs"].items() if value})
+    known = ("id", *benchmark.meta)
+    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in known})
+    loaded: dict[str, Dataset] = {}
+    for split in (scored, *(split for split in SPLITS if split != scored)):
+        place, rows = splits.get(split, ("", []))
+        documents = _documents(rows, benchmark, inputs, (*known, *extra))
+        try:
+            features = loaded[scored].features if not documents else None
+            loaded[split] = datasets.Dataset.from_list(documents, features=features)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise DataError(
+                f"{place}, field `meta`: a field holds values of different kinds over the rows ({_first_line(error)}). "
+                "Write each meta field in one kind in all rows."
+            ) from error
+    return loaded
+
+
+def _documents(
+    rows: Sequence[Mapping[str, Any]], benchmark: Benchmark, inputs: Sequence[str], meta: Sequence[str]
+) -> list[dict[str, Any]]:
+    sizes = Counter(row["meta"]["group_id"] for row in rows) if benchmark.grouped else None
+    documents = []
+    for row in rows:
+        answer_format = format_of(row, benchmark)
+        assert answer_format is not None, "checked rows have a known type"
+        document = {
+            "instruction": row["instruction"],
+            "inputs": {name: row["inputs"].get(name) or "" for name in inputs},
+            "outputs": row["outputs"] or "",
+            "meta": {name: row["meta"].get(name) for name in meta},
+            "answer_format": vars(answer_format),
+        }
+        if sizes is not None:
+            document["meta"]["group_size"] = sizes[row["meta"]["group_id"]]
+        documents.append(document)
+    return documents
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["no message"])[0]

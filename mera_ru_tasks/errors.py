@@ -1,0 +1,34 @@
+"""The errors that are for the user to mend, and how they are shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+
+class MeraRuError(Exception):
+    """A user's mistake or a missing resource. The message says what, where and the way out; no traceback helps."""
+
+
+class DataError(MeraRuError, ValueError):
+    """The data cannot be used: missing, unreadable, or wrong in a row."""
+
+
+def show_without_traceback() -> None:
+    """Let `MeraRuError` end a program with its message alone, under a command line that does not know it (lm-eval's).
+
+    Every other exception is shown as before; `LMEVAL_LOG_LEVEL=DEBUG` brings the traceback back.
+    """
+    previous = sys.excepthook
+    if getattr(previous, "_mera_ru", False):
+        return
+
+    def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if isinstance(error, MeraRuError) and os.environ.get("LMEVAL_LOG_LEVEL", "").upper() != "DEBUG":
+            print(f"Error: {error}", file=sys.stderr)
+        else:
+            previous(kind, error, traceback)
+
+    hook._mera_ru = True  # type: ignore[attr-defined]
+    sys.excepthook = hook

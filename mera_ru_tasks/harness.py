@@ -1,0 +1,101 @@
+"""What lm-eval calls: the functions, filters and the sampler that the YAML files name. Nothing is decided here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lm_eval.api.filter import Filter
+from lm_eval.api.samplers import ContextSampler
+
+from mera_ru_tasks import data, scoring
+from mera_ru_tasks.benchmarks import BENCHMARKS, Benchmark
+from mera_ru_tasks.checks import unreferenced
+from mera_ru_tasks.errors import DataError, show_without_traceback
+from mera_ru_tasks.paths import sample_folder
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+# A child of lm-eval's logger, so that our warnings look like its own and obey LMEVAL_LOG_LEVEL.
+logger = logging.getLogger("lm_eval.mera_ru_tasks")
+
+group_mean = scoring.group_mean
+
+show_without_traceback()
+
+
+def load(
+    *,
+    mera_ru_benchmark: str,
+    mera_ru_scored: str = "test",
+    mera_ru_data: str | None = None,
+    mera_ru_revision: str | None = None,
+    **_: Any,
+) -> dict[str, Dataset]:
+    """Load a task's documents: `custom_dataset` of the YAML files.
+
+    lm-eval passes the task's `metadata`, in which `--metadata` and the model's arguments are mixed, and its
+    `dataset_kwargs`; hence our names' prefix and the arguments that are not ours.
+    """
+    benchmark = BENCHMARKS[mera_ru_benchmark]
+    splits = data.load(benchmark, data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored)
+    _warn_if_closed(benchmark, splits[mera_ru_scored])
+    return splits
+
+
+def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
+    """Load a task's documents from the sample data that the package ships, whatever the user's settings are."""
+    return data.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
+
+
+def _warn_if_closed(benchmark: Benchmark, documents: Dataset) -> None:
+    closed = unreferenced(documents)
+    if not closed:
+        return
+    shots = f", or run the task `{benchmark.name}_shots`, which scores the public shots" if benchmark.hub else ""
+    logger.warning(
+        "%s: %d of %d documents have no reference answer (the leaderboard keeps them closed), so they get no score. "
+        "To have them scored by the leaderboard, generate with `--log_samples --output_path DIR` and submit; "
+        "to score here, point MERA_RU_DATA at data with answers%s.",
+        benchmark.title,
+        closed,
+        len(documents),
+        shots,
+    )
+
+
+class ShotsSampler(ContextSampler):  # type: ignore[misc]
+    """lm-eval's own sampler, with an error that says so where there are too few shots."""
+
+    def sample(
+        self, n: int, eval_doc: Mapping[str, Any] | None = None, df: Sequence[Any] | None = None, **kwargs: Any
+    ) -> Sequence[Any]:
+        """Draw `n` shots, never the document under test; raises DataError where there are fewer."""
+        pool = df if df else self.df
+        available = sum(doc != eval_doc for doc in pool)
+        if n > available:
+            raise DataError(
+                f"--num_fewshot {n} asks for more shots than there are: the data have "
+                f"{available if available else 'no'} shots to draw from. Use a smaller number, or add a split `shots` to the data."
+            )
+        drawn: Sequence[Any] = super().sample(n, eval_doc=eval_doc, df=df, **kwargs)
+        return drawn
+
+
+class Response(str):
+    """A response on its way through `strict-match`; the type tells `process_results` which pipeline it is in."""
+
+
+class StrictMatch(Filter):  # type: ignore[misc]
+    """The pipeline `strict-match`: hands the first response of each document on, whole."""
+
+    def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Response]:
+        """Take the first of each document's responses; None (an API's empty message) is an empty response."""
+        return [Response(responses[0] or "") for responses in resps]
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """Score one document in one pipeline; empty for a document without a reference."""
+    return scoring.score_strict(doc, results[0])

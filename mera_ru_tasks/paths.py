@@ -1,0 +1,16 @@
+"""Where the package's own files are, installed or in a checkout."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def yaml_folder() -> Path:
+    """The folder with the task YAML files: inside the package when installed, beside it in a checkout."""
+    installed = _PACKAGE / "yaml_tasks"
+    return installed if installed.is_dir() else _PACKAGE.parent / "yaml_tasks"
+
+
+def sample_folder() -> Path:
+    """The folder with the sample data that the package ships, one folder for each benchmark."""
+    return _PACKAGE / "sample_data"

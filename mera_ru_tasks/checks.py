@@ -123,7 +123,9 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[tu
         return
     letters, unit = split_reference(reference, answer_format)
     known = ", ".join(answer_format.letters)
-    sample = "; ".join(answer_format.letters[: min(2, answer_format.most)]) + ("; единица" if answer_format.unit else "")
+    sample = "; ".join(answer_format.letters[: min(2, answer_format.most)]) + (
+        "; единица" if answer_format.unit else ""
+    )
     remedy = f"Write capital Cyrillic letters of {known} in alphabetical order, joined by `; `, as in `{sample}`."
     if unknown := [letter for letter in letters if letter not in answer_format.letters or len(letter) != 1]:
         latin = " (a Latin letter)" if re.search("[A-Za-z]", unknown[0]) else ""

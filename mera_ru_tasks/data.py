@@ -87,7 +87,9 @@ def _from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
             "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network."
         ) from error
     at = f"@{revision}" if revision else ""
-    return {split: (f"{benchmark.hub}{at}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded}
+    return {
+        split: (f"{benchmark.hub}{at}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded
+    }
 
 
 def _missing(benchmark: Benchmark, split: str, splits: Splits, data: str | Path | None) -> str:

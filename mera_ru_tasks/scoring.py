@@ -1,15 +1,18 @@
-"""From a reading and a reference to numbers: what each document contributes, and how the contributions are put together."""
+"""From a reading and a reference to numbers: what each document contributes, and how they are put together."""
 
 from __future__ import annotations
 
 import logging
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mera_ru_tasks.benchmarks import AnswerFormat
-from mera_ru_tasks.checks import has_reference
-from mera_ru_tasks.strict import accepted_answers, exact_match
+from mera_ru_tasks.checks import has_reference, split_reference
+from mera_ru_tasks.reading.text import without_stress
+from mera_ru_tasks.strict import accepted_answers, exact_match, normalise
 
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
@@ -33,6 +36,65 @@ def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
     is_phrase = not AnswerFormat.of(doc).letters
     correct = exact_match(response, accepted_answers(doc["outputs"], phrase=is_phrase))
     return {"exact_match": correct, **_group_part(doc, "group_exact_match", correct)}
+
+
+def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dict[str, Any]:
+    """Score what `reading.read` made of a response.
+
+    Args:
+        doc: a loaded document.
+        extraction: the answer in canonical form, empty where none could be read.
+        visible: the response without its reasoning; what the leaderboard would count in it counts here too.
+
+    Returns:
+        `exact_match` and `answered` (0 or 1); `f1` (0 to 1) where several letters may be right; `letter_match` (0 or 1)
+        where one letter is; `group_exact_match` (a `GroupPart`) for documents in groups. Nothing without a reference.
+    """
+    if not has_reference(doc):
+        return {}
+    answer_format = AnswerFormat.of(doc)
+    reference = doc["outputs"]
+    accepted = accepted_answers(reference, phrase=not answer_format.letters)
+    correct = max(_matches(extraction, reference, answer_format), exact_match(visible, accepted))
+    scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
+    if answer_format.letters:
+        right, _ = split_reference(reference, answer_format)
+        given = [part for part in extraction.split("; ")[: answer_format.most] if part]
+        if answer_format.most > 1:
+            scores["f1"] = max(letters_f1(given, right), float(correct))
+        else:
+            scores["letter_match"] = max(int(given == right), correct)
+    return {**scores, **_group_part(doc, "group_exact_match", correct)}
+
+
+def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
+    """F1 of two sets, the harmonic mean of precision (given letters that are right) and recall (right ones given)."""
+    given, right = set(given), set(right)
+    return 2 * len(given & right) / (len(given) + len(right)) if given or right else 0.0
+
+
+def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
+    """1 if the extraction is the reference, up to ё, stress marks, look-alikes and what normalisation drops.
+
+    For a riddle also if it names several answers and every one of them is accepted; else several answers are a hedge.
+    """
+    if answer_format.letters:
+        return int(bool(extraction) and _key(extraction) == _key(reference))
+    accepted = {key for entry in reference.split(";") if (key := _key(entry))}
+    if _key(extraction) in accepted:
+        return 1
+    alternatives = [_key(part) for part in _ALTERNATIVES.split(extraction)]
+    return int(len(alternatives) > 1 and all(part in accepted for part in alternatives))
+
+
+_ALTERNATIVES = re.compile(r"\s*[;,/]\s*(?:или|либо|и)\s+|\s*[;,/]\s*|\s+(?:или|либо|и)\s+")
+_LATIN_LOOK_ALIKES = str.maketrans("acekopxytmbh", "асекорхутмвн")
+
+
+def _key(text: str) -> str:
+    """The form in which an extraction and a reference are compared."""
+    words = normalise(without_stress(unicodedata.normalize("NFC", text))).replace("ё", "е").split()
+    return " ".join(w.translate(_LATIN_LOOK_ALIKES) if re.search("[а-я]", w) else w for w in words)
 
 
 def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:

@@ -83,7 +83,7 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
         available = sum(doc != eval_doc for doc in pool)
         if n > available:
             raise DataError(
-                f"--num_fewshot {n} asks for more shots than the {available or 'none'} that the data have to draw from. "
+                f"--num_fewshot {n} asks for more shots than the data have to draw from ({available}). "
                 "Use a smaller number, or add rows to the split `shots` of the data."
             )
         drawn: Sequence[Any] = super().sample(n, eval_doc=eval_doc, df=df, **kwargs)

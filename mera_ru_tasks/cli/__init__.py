@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import path
+from mera_ru_tasks.cli import path, submit
+from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.errors import MeraRuError
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
     epilog="The evaluation itself is lm-eval's: `lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
+app.command()(submit.submit)
 app.command()(path.path)
 
 
@@ -50,10 +52,10 @@ def main() -> None:
     try:
         app()
     except MeraRuError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {printable(error)}", file=sys.stderr)
         raise SystemExit(1) from None
     except OSError as error:
         if error.filename is None:
             raise
-        print(f"Error: {error.filename}: {error.strerror}.", file=sys.stderr)
+        print(f"Error: {printable(error.filename)}: {error.strerror}.", file=sys.stderr)
         raise SystemExit(1) from None

@@ -30,7 +30,7 @@ def submit(
         typer.Option(
             metavar="DIR",
             envvar="MERA_RU_DATA",
-            help="The data to check ids and questions against; default: this machine's copy of the hub dataset, if any.",
+            help="The data to check ids and questions against; default: a copy of the hub dataset on this machine.",
         ),
     ] = None,
     partial: Annotated[
@@ -82,13 +82,13 @@ def _pack(run: Sequence[Path], output: Path, model: str | None, data: Path | Non
         say(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)
     archive.write(archive.build(draft.answers), output)
-    missing = (
-        f", with {_count(draft.problems)}: the leaderboard refuses a file with a missing id" if draft.problems else ""
-    )
-    say(f"\nWrote {output}{missing}.")
+    say(f"\nWrote {output}.")
+    if draft.problems:
+        say("Something is missing from it (see above). The leaderboard refuses such a file: fill the holes first.")
+        return
     say(
-        f"Next: have it checked with `mera-ru submit --check {output}`, then sign in at https://mera.a-ai.ru, describe the "
-        "model in a new submission and upload the file."
+        f"Next: sign in at https://mera.a-ai.ru, start a submission, describe the model and upload {output}. "
+        f"`mera-ru submit --check {output}` checks the file once more, as the leaderboard's scorer does."
     )
 
 

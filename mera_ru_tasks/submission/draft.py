@@ -87,13 +87,13 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[str]) -> I
     for part in answers:
         if empty := part.empty:
             yield (
-                f"{part.benchmark.title}: {len(empty)} of {len(part.samples)} responses are empty ({name_ids(empty)}) and "
-                "will score 0. Many of them point at a stop string, a too small max_gen_toks or an API that failed."
+                f"{part.benchmark.title}: {len(empty)} of {len(part.samples)} responses are empty ({name_ids(empty)}), "
+                "which score 0. Many of them point at a stop string, a too small max_gen_toks or an API that failed."
             )
     if referenced := [part.benchmark.title for part in answers if part.referenced]:
         yield f"{', '.join(referenced)}: the logs hold reference answers, which become public with the submission."
     if unchecked:
         yield (
-            f"{', '.join(unchecked)}: no data are at hand, so ids were only counted. To have each one checked, name the "
-            "data with --data DIR or MERA_RU_DATA."
+            f"{', '.join(unchecked)}: no data are at hand, so ids were only counted. To have each checked, name the data "
+            "with --data DIR or MERA_RU_DATA."
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.benchmarks import Benchmark
-from mera_ru_tasks.data import hub_revision, load_hub_rows
+from mera_ru_tasks.data import from_hub, hub_commit
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.inspection.checksums import write_checksums
 
@@ -47,8 +47,8 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
     folder = root / benchmark.title
     if folder.exists():
         raise DataError(f"{folder} exists and is not overwritten. Name another folder with -o, or delete it.")
-    commit = hub_revision(benchmark, revision)
-    splits = load_hub_rows(benchmark, commit)
+    commit = hub_commit(benchmark, revision)
+    splits = from_hub(benchmark, commit)
     root.mkdir(parents=True, exist_ok=True)
     # A folder that is half written must not look like a whole one.
     unfinished = Path(tempfile.mkdtemp(prefix=f".{benchmark.title}-", dir=root))

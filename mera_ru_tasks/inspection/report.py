@@ -49,6 +49,8 @@ def look_over(source: Source) -> Report:
     try:
         splits, found = source.read()
     except DataError as error:
+        if source.folder is None:  # the hub, not the data, is what fails
+            raise
         return Report(source, [*problems, Finding.on_whole(source.place, str(error), "")], [], {})
     found += check_rows(splits, source.benchmark)
     problems += map(Finding.of, found)

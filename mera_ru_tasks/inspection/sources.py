@@ -52,7 +52,7 @@ def sources(target: str, benchmark: str | None = None) -> list[Source]:
     if benchmark is not None:
         if not path.is_dir():
             raise DataError(f"{path} is no folder. Name the one that holds test.json.")
-        return [Source(_known(benchmark), path)]
+        return [Source(benchmark_named(benchmark), path)]
     if (known := benchmark_of_task(target)) is not None:
         return [_of_name(*known)]
     if not path.is_dir():
@@ -82,11 +82,8 @@ def source_of(name: str, data: Path | None = None) -> tuple[Source, tuple[str, .
     Raises:
         DataError: there is no such benchmark, or the folder does not hold it.
     """
-    known = benchmark_of_task(name)
-    if known is None:
-        _known(name)
-    assert known is not None
-    return _of_name(*known, data=data), known[1]
+    benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
+    return _of_name(benchmark, variants, data), variants
 
 
 def _of_name(benchmark: Benchmark, variants: tuple[str, ...], data: Path | None = None) -> Source:
@@ -96,7 +93,8 @@ def _of_name(benchmark: Benchmark, variants: tuple[str, ...], data: Path | None 
     return Source(benchmark, None)
 
 
-def _known(name: str) -> Benchmark:
+def benchmark_named(name: str) -> Benchmark:
+    """The benchmark of this name; raises DataError where there is none."""
     if name not in BENCHMARKS:
-        raise DataError(f"There is no benchmark {name!r}. Benchmarks: {', '.join(BENCHMARKS)}.")
+        raise DataError(f"There is no benchmark or task {name!r}. Benchmarks: {', '.join(BENCHMARKS)}.")
     return BENCHMARKS[name]

@@ -24,8 +24,8 @@ def statistics(documents: Sequence[Document], benchmark: Benchmark) -> dict[str,
         benchmark: which one.
 
     Returns:
-        For JSON: `rows` and `closed` (rows without a reference) by split; `types`, for each the rows by split and by the
-        card; `letters`, how often each is right; `answers`, how many rows accept 1, 2, … letters or phrases;
+        For JSON: `rows` and `closed` (rows without a reference) by split; `types`, for each the rows by split and by
+        the card; `letters`, how often each is right; `answers`, how many rows accept 1, 2, … letters or phrases;
         `groups`, how many there are of each size in the test split; `prompts`, for each type the rows of each prompt in
         the test split, most first. What a benchmark has not is absent; letters and answers count the test split, or the
         shots where the test answers are closed (`answers_of` says which).

@@ -73,10 +73,12 @@ def _from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
             "that holds test.json."
         )
     import datasets
+    from datasets.exceptions import DatasetsError
+    from huggingface_hub.errors import HTTPError  # of the HTTP client that this release uses: requests or httpx
 
     try:
         loaded = datasets.load_dataset(benchmark.hub, revision=revision)
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, DatasetsError, HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
         raise DataError(
             f"The dataset {benchmark.hub}{at} could not be loaded from the hub "
@@ -116,8 +118,7 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
         place, rows = splits.get(split, ("", []))
         documents = _documents(rows, benchmark, inputs, (*known, *extra))
         try:
-            features = loaded[scored].features if not documents else None
-            loaded[split] = datasets.Dataset.from_list(documents, features=features)
+            loaded[split] = datasets.Dataset.from_list(documents) if documents else loaded[scored].select(range(0))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise DataError(
                 f"{place}, field `meta`: a field holds values of different kinds over the rows ({_first_line(error)}). "

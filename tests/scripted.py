@@ -42,7 +42,8 @@ class ScriptedModel(LM):
         return "scripted"
 
     def apply_chat_template(self, chat_history: Sequence[Mapping[str, str]], add_generation_prompt: bool = True) -> str:
-        return "".join(f"<{message['role']}>{message['content']}" for message in chat_history) + "<assistant>"
+        turns = "".join(f"<{message['role']}>{message['content']}" for message in chat_history)
+        return turns + "<assistant>" * add_generation_prompt
 
     def chat_template(self, chat_template: bool | str = False) -> str:
         return "scripted chat template"

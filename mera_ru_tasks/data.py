@@ -112,7 +112,8 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
 
     inputs = sorted({n for _, rows in splits.values() for row in rows for n, value in row["inputs"].items() if value})
     known = ("id", *benchmark.meta)
-    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in known})
+    ours = (*known, "group_size")  # which says that a document counts in a group
+    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in ours})
     loaded: dict[str, Dataset] = {}
     for split in (scored, *(split for split in SPLITS if split != scored)):
         place, rows = splits.get(split, ("", []))

@@ -1,0 +1,230 @@
+"""The judge's server, through the openai SDK: one question, one verdict, or an error that says why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.judge.config import API_BASE, API_KEY, EXTRA, MODEL, OPENAI_KEY, TIMEOUT, Settings
+from mera_ru_tasks.judge.prompt import load_prompt
+from mera_ru_tasks.judge.replies import (
+    RESPONSE_FORMAT,
+    Completion,
+    MalformedReplyError,
+    parse_completion,
+    parse_verdict,
+)
+
+if TYPE_CHECKING:
+    import openai
+
+logger = logging.getLogger("lm_eval.mera_ru_tasks")
+
+# Put below a question whose first reply could not be read; a judge without randomness would say the same again.
+_REMINDER = (
+    "\n\nТвой прошлый ответ не удалось прочитать. Выведи только объект JSON с полями reason (строка) и score "
+    "(0, 1 или 2)."
+)
+_CHECK_RETRIES = 3
+
+
+class NoVerdictError(Exception):
+    """A question got no verdict.
+
+    Attributes:
+        judge_is_gone: whether the server failed, rather than the judge's words; if all questions fail so, it is down.
+    """
+
+    def __init__(self, why: str, *, judge_is_gone: bool) -> None:
+        super().__init__(why)
+        self.judge_is_gone = judge_is_gone
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A verdict as the judge gave it: the score (0, 1 or 2), its reason, the raw text, and all tokens spent on it."""
+
+    score: int
+    reason: str
+    raw: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class JudgeClient:
+    """An open connection to a judge; an async context manager."""
+
+    def __init__(self, settings: Settings, *, structured: bool, retries: int | None = None) -> None:
+        """Prepare the connection.
+
+        Args:
+            settings: which judge.
+            structured: whether to ask for output by a JSON schema.
+            retries: default: the settings'.
+        """
+        self._settings = settings
+        self._retries = settings.retries if retries is None else retries
+        self._client = _sdk_client(settings, self._retries)
+        fields = {"model": settings.model, "temperature": 0, **settings.extra_fields}
+        self._fields = {name: value for name, value in fields.items() if value is not None}
+        if structured:
+            self._fields["response_format"] = RESPONSE_FORMAT
+
+    async def __aenter__(self) -> JudgeClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    async def ask(self, question: str) -> Reply:
+        """Ask one question, and once more where the verdict cannot be read.
+
+        Raises:
+            NoVerdictError: the server failed for good, or the second verdict cannot be read either.
+        """
+        import openai
+
+        spent = [0, 0]
+        for message in (question, question + _REMINDER):
+            try:
+                completion = await self.complete(message)
+            except (openai.APIError, MalformedReplyError) as error:
+                raise NoVerdictError(self._settings.redact(explain(error)), judge_is_gone=True) from None
+            spent[0] += completion.prompt_tokens
+            spent[1] += completion.completion_tokens
+            raw = self._settings.redact(completion.text)
+            verdict = parse_verdict(raw)
+            if verdict is not None:
+                return Reply(*verdict, raw, *spent)
+        raise NoVerdictError("the judge's words hold no readable verdict", judge_is_gone=False)
+
+    async def complete(self, message: str) -> Completion:
+        """Send one message. The SDK repeats what fails in passing; a reply that is cut or empty is repeated alike.
+
+        Raises:
+            openai.APIError: the server cannot be reached, or refuses.
+            MalformedReplyError: what it sends is no chat completion.
+        """
+        body = {**self._fields, "messages": [{"role": "user", "content": message}]}
+        for attempt in range(self._retries + 1):
+            # The SDK's general door, in place of its typed one, which spends more time on a request than all the rest.
+            reply = await self._client.post("/chat/completions", cast_to=str, body=body)
+            try:
+                return parse_completion(reply)
+            except MalformedReplyError:
+                if attempt == self._retries:
+                    raise
+            await asyncio.sleep(min(0.5 * 2**attempt, 8.0))
+        raise AssertionError("the last attempt returns or raises")
+
+
+def _sdk_client(settings: Settings, retries: int) -> openai.AsyncOpenAI:
+    try:
+        import openai
+    except ImportError as error:
+        raise JudgeError(
+            "A judge is configured, but the package `openai` is not installed. "
+            'Run `pip install "mera-ru-tasks[judge]"`.'
+        ) from error
+    # aiohttp takes half the processor time of the default transport, which at 32 open questions is the limit.
+    limits = openai.DefaultAioHttpClient(timeout=settings.timeout)
+    return openai.AsyncOpenAI(
+        base_url=settings.api_base,
+        api_key=settings.key,
+        timeout=settings.timeout,
+        max_retries=retries,
+        http_client=limits,
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def check(settings: Settings) -> bool:
+    """Ask the judge a trial question, once in a process, so that what is wrong is known before hours of generation.
+
+    A question rather than a list of models: only it tells whether key, model and extra fields are accepted.
+
+    Returns:
+        Whether the server takes a JSON schema.
+
+    Raises:
+        JudgeError: the judge cannot be used; the message says why and the way out.
+    """
+    structured: bool = run_async(_check(settings, load_prompt(settings).trial()))
+    return structured
+
+
+async def _check(settings: Settings, trial: str) -> bool:
+    import openai
+
+    try:
+        try:
+            completion = await _complete_once(settings, trial, structured=True)
+            structured = True
+        except (openai.BadRequestError, openai.UnprocessableEntityError):
+            completion = await _complete_once(settings, trial, structured=False)
+            structured = False
+    except (openai.APIError, MalformedReplyError) as error:
+        raise JudgeError(settings.redact(f"{_what_is_wrong(settings, error)} {_WITHOUT}")) from None
+    if parse_verdict(completion.text) is None:
+        logger.warning(
+            "The judge %s answers a trial question, but not in the form asked for: %r. Documents may lack verdicts.",
+            settings.model,
+            settings.redact(completion.text[:200]),
+        )
+    return structured
+
+
+async def _complete_once(settings: Settings, message: str, *, structured: bool) -> Completion:
+    async with JudgeClient(settings, structured=structured, retries=_CHECK_RETRIES) as client:
+        return await client.complete(message)
+
+
+_WITHOUT = f"To run without a judge, unset {API_BASE}, {MODEL} and {API_KEY}."
+
+
+def _what_is_wrong(settings: Settings, error: Exception) -> str:
+    import openai
+
+    judge = f"The judge {settings.model} at {settings.api_base}"
+    if isinstance(error, openai.APITimeoutError):
+        return f"{judge} did not answer within {settings.timeout:g} s. Start its server, or raise {TIMEOUT}."
+    if isinstance(error, openai.APIConnectionError):
+        return f"{judge} cannot be reached ({explain(error)}). Start its server, or mend {API_BASE}."
+    if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
+        return f"{judge} refuses the key ({explain(error)}). Mend {API_KEY} or {OPENAI_KEY}."
+    if isinstance(error, openai.NotFoundError):
+        return f"{judge} was not found there ({explain(error)}). Mend {MODEL}, or {API_BASE}, which mostly ends in /v1."
+    if isinstance(error, MalformedReplyError):
+        return f"{judge} does not speak OpenAI's chat protocol ({error}). Mend {API_BASE}, which mostly ends in /v1."
+    return f"{judge} refuses a question ({explain(error)}). Mend what it names; request fields are set in {EXTRA}."
+
+
+def explain(error: Exception) -> str:
+    """An error of the SDK in one line: the status and the server's message, or what broke the connection."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        body = error.body if isinstance(error.body, dict) else {}
+        message = body.get("message") or error.response.text
+        return f"HTTP {error.status_code}: {' '.join(str(message).split())[:300]}"
+    cause = error.__cause__ if isinstance(error, openai.APIConnectionError) and error.__cause__ else error
+    return f"{type(cause).__name__}: {' '.join(str(cause).split())[:300]}"
+
+
+def run_async(work: Any) -> Any:
+    """Run a coroutine to its end, also where the caller is inside an event loop already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -112,12 +112,16 @@ class JudgeClient:
             openai.APIError: the server cannot be reached, or refuses.
             MalformedReplyError: what it sends is no chat completion.
         """
+        import aiohttp
+
         body = {**self._fields, "messages": [{"role": "user", "content": message}]}
         for attempt in range(self._retries + 1):
             # The SDK's general door, in place of its typed one, which spends more time on a request than all the rest.
-            reply = await self._client.post("/chat/completions", cast_to=str, body=body)
             try:
-                return parse_completion(reply)
+                return parse_completion(await self._client.post("/chat/completions", cast_to=str, body=body))
+            except aiohttp.ClientError as error:  # HTTP so broken that the SDK does not expect it
+                if attempt == self._retries:
+                    raise MalformedReplyError(f"the reply is no valid HTTP ({type(error).__name__})") from error
             except MalformedReplyError:
                 if attempt == self._retries:
                     raise
@@ -126,21 +130,16 @@ class JudgeClient:
 
 
 def _sdk_client(settings: Settings, retries: int) -> openai.AsyncOpenAI:
-    try:
-        import openai
-    except ImportError as error:
-        raise JudgeError(
-            "A judge is configured, but the package `openai` is not installed. "
-            'Run `pip install "mera-ru-tasks[judge]"`.'
-        ) from error
+    import openai
+
     # aiohttp takes half the processor time of the default transport, which at 32 open questions is the limit.
-    limits = openai.DefaultAioHttpClient(timeout=settings.timeout)
+    transport = openai.DefaultAioHttpClient(timeout=settings.timeout)
     return openai.AsyncOpenAI(
         base_url=settings.api_base,
         api_key=settings.key,
         timeout=settings.timeout,
         max_retries=retries,
-        http_client=limits,
+        http_client=transport,
     )
 
 
@@ -156,8 +155,20 @@ def check(settings: Settings) -> bool:
     Raises:
         JudgeError: the judge cannot be used; the message says why and the way out.
     """
+    _require_packages()
     structured: bool = run_async(_check(settings, load_prompt(settings).trial()))
     return structured
+
+
+def _require_packages() -> None:
+    try:
+        import aiohttp  # noqa: F401
+        import openai  # noqa: F401
+    except ImportError as error:
+        raise JudgeError(
+            f"A judge is configured, but the package `{error.name}` is not installed. "
+            'Run `pip install "mera-ru-tasks[judge]"`.'
+        ) from error
 
 
 async def _check(settings: Settings, trial: str) -> bool:
@@ -193,10 +204,11 @@ def _what_is_wrong(settings: Settings, error: Exception) -> str:
     import openai
 
     judge = f"The judge {settings.model} at {settings.api_base}"
-    if isinstance(error, openai.APITimeoutError):
-        return f"{judge} did not answer within {settings.timeout:g} s. Start its server, or raise {TIMEOUT}."
     if isinstance(error, openai.APIConnectionError):
-        return f"{judge} cannot be reached ({explain(error)}). Start its server, or mend {API_BASE}."
+        return (
+            f"{judge} cannot be reached, or does not answer within {settings.timeout:g} s ({explain(error)}). "
+            f"Start its server, mend {API_BASE}, or raise {TIMEOUT}."
+        )
     if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
         return f"{judge} refuses the key ({explain(error)}). Mend {API_KEY} or {OPENAI_KEY}."
     if isinstance(error, openai.NotFoundError):
@@ -214,8 +226,10 @@ def explain(error: Exception) -> str:
         body = error.body if isinstance(error.body, dict) else {}
         message = body.get("message") or error.response.text
         return f"HTTP {error.status_code}: {' '.join(str(message).split())[:300]}"
-    cause = error.__cause__ if isinstance(error, openai.APIConnectionError) and error.__cause__ else error
-    return f"{type(cause).__name__}: {' '.join(str(cause).split())[:300]}"
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    return " ".join(f"{type(cause).__name__}: {cause}".split())[:300]
 
 
 def run_async(work: Any) -> Any:

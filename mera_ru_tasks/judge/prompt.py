@@ -111,22 +111,29 @@ def load_prompt(settings: Settings) -> Prompt:
     return prompt
 
 
-_BRACKETS = str.maketrans("<>[]", "‹›()")
-
-
 def neutral(text: str) -> str:
     """The text without brackets that marks and special tokens need, control characters and invisible ones."""
-    lines = text.translate(_BRACKETS).replace("\r\n", "\n")
-    return "".join(map(_visible, lines)).strip()
+    return text.replace("\r\n", "\n").translate(_NEUTRAL).strip()
 
 
-def _visible(character: str) -> str:
-    if character in "\n\t":
-        return character
-    category = unicodedata.category(character)
-    if category in ("Zl", "Zp") or character in "\r\v\f\x85":
-        return "\n"
-    return "�" if category == "Cs" else "" if category in ("Cc", "Cf") else character
+class _Neutral(dict[int, str]):
+    """What each character becomes, filled as characters occur."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if character in "\n\t":
+            self[code] = character
+        elif category in ("Zl", "Zp") or character in "\r\v\f\x85":
+            self[code] = "\n"
+        elif category in ("Cc", "Cf"):
+            self[code] = ""
+        else:
+            self[code] = "\ufffd" if category == "Cs" else character
+        return self[code]
+
+
+_NEUTRAL = _Neutral({ord("<"): "‹", ord(">"): "›", ord("["): "(", ord("]"): ")"})
 
 
 def _between_marks(name: str, text: str, code: str) -> str:

@@ -15,6 +15,10 @@ class DataError(MeraRuError, ValueError):
     """The data cannot be used: missing, unreadable, or wrong in a row."""
 
 
+class SubmissionError(MeraRuError, ValueError):
+    """A submission cannot be read or written."""
+
+
 class RunError(MeraRuError, ValueError):
     """The logs of a run cannot be used: not found, unreadable, or wrong in a line."""
 

@@ -19,7 +19,7 @@ from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.samples import Sample, read_samples
 
 _DATE = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
-_SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
+SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
 _RESULTS_NAME = re.compile(rf"(?P<stem>.+)_(?P<date>{_DATE})\.json", re.DOTALL)
 
 # What this package writes beside lm-eval's logs begins so and is never taken for them.
@@ -51,7 +51,7 @@ class Run:
         remedy = "Delete it to go on without the run's settings, or run again."
         try:
             content = json.loads(self.results_file.read_bytes().decode("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
             raise RunError(f"{self.results_file} is not valid JSON ({error}); it may be cut. {remedy}") from error
         if not isinstance(content, Mapping):
             raise RunError(f"{self.results_file} holds no JSON object. {remedy}")
@@ -140,7 +140,7 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
     runs: dict[tuple[Path, str], Run] = {}
     logs = []
     for file in files.values():
-        name = _SAMPLES_NAME.fullmatch(file.name)
+        name = SAMPLES_NAME.fullmatch(file.name)
         assert name is not None, "only files with a sample log's name were found"
         date = name["date"]
         run = runs.setdefault((file.parent.resolve(), date), Run(file.parent, date, _results_file(file.parent, date)))
@@ -160,10 +160,10 @@ def _sample_files(path: Path) -> list[Path]:
     if path.is_dir():
         patterns = ["*/" * level + "samples_*.jsonl" for level in range(_LEVELS + 1)]
         found = [file for pattern in patterns for file in sorted(path.glob(pattern))]
-        return [file for file in found if _SAMPLES_NAME.fullmatch(file.name) and file.is_file()] or _nothing_in(path)
+        return [file for file in found if SAMPLES_NAME.fullmatch(file.name) and file.is_file()] or _nothing_in(path)
     if not path.exists():
         raise RunError(f"{path} does not exist. Name the folder that lm-eval's --output_path named, or files in it.")
-    if _SAMPLES_NAME.fullmatch(path.name):
+    if SAMPLES_NAME.fullmatch(path.name):
         return [path]
     results = _RESULTS_NAME.fullmatch(path.name)
     if not results or path.name.startswith(OWN_PREFIXES):
@@ -172,7 +172,7 @@ def _sample_files(path: Path) -> list[Path]:
             "(results_DATE.json) or the folder that holds them, under the names that lm-eval gave them."
         )
     beside = sorted(path.parent.glob("samples_*.jsonl"))
-    named = [(file, _SAMPLES_NAME.fullmatch(file.name)) for file in beside]
+    named = [(file, SAMPLES_NAME.fullmatch(file.name)) for file in beside]
     return [file for file, name in named if name and name["date"] == results["date"]] or _nothing_in(path)
 
 

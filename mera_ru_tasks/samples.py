@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,17 +53,23 @@ def read_samples(file: Path) -> Iterator[Sample]:
         RunError: a line is cut, is no JSON or is no sample; the message names file and line.
     """
     with file.open("rb") as lines:
-        # Bytes are split at line feeds alone; as text, a response's other line separators would end lines too.
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield _sample(file, number, line)
+        yield from parse_samples(lines, str(file))
 
 
-def _sample(file: Path, number: int, line: bytes) -> Sample:
-    place = f"{file}, line {number}"
+def parse_samples(lines: Iterable[bytes], file: str) -> Iterator[Sample]:
+    """Parse the lines of a sample log; `file` is its name for messages.
+
+    Lines are bytes, split at line feeds alone: as text, a response's other line separators would end lines too.
+    """
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _sample(f"{file}, line {number}", line)
+
+
+def _sample(place: str, line: bytes) -> Sample:
     try:
         row = json.loads(line.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
         cut = " The last line is cut: the run or a copy of it stopped half-way." if not line.endswith(b"\n") else ""
         raise RunError(f"{place}: it is not valid JSON ({error}).{cut} Copy the log again, or run again.") from error
     if not isinstance(row, Mapping):

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import path, submit
+from mera_ru_tasks.cli import judge, path, score, submit
 from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.errors import MeraRuError
 
@@ -29,6 +29,8 @@ app = typer.Typer(
 )
 
 app.command()(submit.submit)
+app.command()(score.score)
+app.command()(judge.judge)
 app.command()(path.path)
 
 

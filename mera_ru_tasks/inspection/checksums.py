@@ -28,7 +28,9 @@ def changed_files(folder: Path) -> Iterator[Finding]:
         if not name or Path(name).name != name:
             yield Finding.on_whole(str(known), f"the line {line!r} is no checksum of a file here", "Delete the file.")
         elif not (folder / name).is_file():
-            yield Finding.on_whole(str(folder / name), f"it is missing, though {NAME} names it", "Fetch the data again.")
+            yield Finding.on_whole(
+                str(folder / name), f"it is missing, though {NAME} names it", "Fetch the data again."
+            )
         elif _sum(folder / name) != digest:
             yield Finding.on_whole(
                 str(folder / name), f"it differs from its checksum in {NAME}",

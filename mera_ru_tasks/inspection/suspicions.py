@@ -46,7 +46,9 @@ def other_sizes(documents: Sequence[Document], benchmark: Benchmark) -> Iterator
         if test and counts[name] != size:
             what = f"the test split has {counts[name]} rows" + (f" of type {kind}" if kind else "")
             yield Finding.on_whole(
-                test[0].place, f"{what}, {size} by the card", "A part of the test set gives other numbers than the whole."
+                test[0].place,
+                f"{what}, {size} by the card",
+                "A part of the test set gives other numbers than the whole.",
             )
 
 
@@ -99,7 +101,9 @@ def _repeated_answers(documents: Sequence[Document], benchmark: Benchmark) -> It
             counts = Counter(accepted_answers(document.reference, phrase=True))
             for answer, count in counts.items():
                 if count > 1:
-                    yield document.finding("outputs", f"the answer {answer!r} is accepted {count} times", "Keep it once.")
+                    yield document.finding(
+                        "outputs", f"the answer {answer!r} is accepted {count} times", "Keep it once."
+                    )
 
 
 def _same_options(documents: Sequence[Document], benchmark: Benchmark) -> Iterator[Finding]:
@@ -110,7 +114,9 @@ def _same_options(documents: Sequence[Document], benchmark: Benchmark) -> Iterat
                 continue
             first = seen.setdefault(normalise(value), name)
             if first != name:
-                yield document.finding(f"inputs.{name}", f"it is the same text as {first}", "Write options that differ.")
+                yield document.finding(
+                    f"inputs.{name}", f"it is the same text as {first}", "Write options that differ."
+                )
 
 
 def _doubles(documents: Sequence[Document], benchmark: Benchmark) -> Iterator[Finding]:

@@ -111,6 +111,14 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
     )
 
 
+def require() -> Settings:
+    """Read the settings where there is nothing to do without a judge. Raises JudgeError where none is configured."""
+    settings = from_environment()
+    if settings is None:
+        raise JudgeError(f"No judge is configured. Set {API_BASE}, {MODEL} and {API_KEY} or {OPENAI_KEY}.")
+    return settings
+
+
 def default_cache(environment: Mapping[str, str]) -> Path:
     """Where verdicts are kept unless told otherwise (XDG Base Directory Specification)."""
     root = Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser()

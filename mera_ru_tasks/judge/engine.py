@@ -45,6 +45,11 @@ class Verdict:
     reply: Reply | None = None
     key: str = ""
 
+    @property
+    def kind(self) -> str:
+        """The source as far as it stays the same in a rerun: `judge`, `failed`, or why there was no question."""
+        return "judge" if self.source in (ASKED, CACHED) else self.source
+
 
 def prepare(settings: Settings) -> None:
     """Find out before a run whether judging can work: package, prompt, cache and server.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -171,10 +173,15 @@ def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -
     try:
         settings = config.from_environment()
         assert settings is not None, "asked only where a judge is configured"
-        return [verdict.score for verdict in engine.judge(zip(docs, responses, strict=True), settings)]
+        scores = [verdict.score for verdict in engine.judge(zip(docs, responses, strict=True), settings)]
     except JudgeError as error:
         logger.warning("No document has a judge score: %s Judge the logged samples with `mera-ru judge`.", error)
-        return [None] * len(responses)
+        scores = [None] * len(responses)
+    answered = [number for number, doc in enumerate(docs) if has_reference(doc)]
+    if int(os.environ.get("WORLD_SIZE") or 1) > 1 and answered and all(score is None for score in scores):
+        # lm-eval puts the metrics of several processes together as if all had the same ones, and would lose the run.
+        scores[answered[0]] = math.nan
+    return scores
 
 
 class FlexibleExtract(Filter):  # type: ignore[misc]

@@ -17,6 +17,9 @@ from typing import Any
 from mera_ru_tasks.rescoring import Row, aggregate
 from mera_ru_tasks.runs import Run, TaskLog
 
+# The parts of lm-eval's results file that ours has too, each by task.
+_PARTS = ("results", "versions", "n-shot", "higher_is_better")
+
 
 @dataclass(frozen=True)
 class Rescored:
@@ -73,11 +76,12 @@ def write(
             files.append(file)
         file = run.folder / f"{kind}_results_{name}{run.date}.json"
         earlier = _read_json(file)
-        content: dict[str, Any] = {"model_name": run.model, **facts}
-        # Tasks that are in the earlier file alone, from a call for other logs of the run, stay.
-        for part, tasks in _results_of(items).items():
-            content[part] = {**_mapping(earlier.get(part)), **tasks}
-        _put(file, _pretty(content), _agrees(earlier, content, extended), say)
+        content: dict[str, Any] = {"model_name": run.model, **facts, **_results_of(items)}
+        agrees = _agrees(earlier, content, extended)
+        if agrees:  # tasks of the earlier file alone, from a call for other logs of the run, stay
+            for part in _PARTS:
+                content[part] = {**_mapping(earlier.get(part)), **content[part]}
+        _put(file, _pretty(content), agrees, say)
         files.append(file)
     return files
 
@@ -91,7 +95,7 @@ def _by_run(rescored: Iterable[Rescored]) -> dict[Run, list[Rescored]]:
 
 def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
     """The parts of a results file that lm-eval's own has too, by task."""
-    parts: dict[str, dict[str, Any]] = {"results": {}, "versions": {}, "n-shot": {}, "higher_is_better": {}}
+    parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
     for item in items:
         task, results = item.log.task, item.results
         parts["results"][task] = results
@@ -118,12 +122,11 @@ def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
 
 
 def _agrees(earlier: Mapping[str, Any], content: Mapping[str, Any], extended: Container[str]) -> bool:
-    """Whether the earlier results are those of the new file, but for tasks whose scores were extended."""
+    """Whether the new results take nothing back: the same judge, and equal numbers but where scores were added."""
+    numbers = _mapping(earlier.get("results"))
+    known = [task for task in numbers if task in content["results"] and task not in extended]
     same_judge = not earlier or earlier.get("judge") == content.get("judge")
-    return same_judge and all(
-        task in extended or _pretty(results) == _pretty(content["results"].get(task))
-        for task, results in _mapping(earlier.get("results")).items()
-    )
+    return same_judge and all(_pretty(numbers[task]) == _pretty(content["results"][task]) for task in known)
 
 
 def _pretty(content: Any) -> str:

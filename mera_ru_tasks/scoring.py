@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import unicodedata
 from collections import defaultdict
@@ -18,6 +19,7 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # One document's part in a group metric: the group's id, its number of documents, and whether this one is right.
 GroupPart = tuple[int, int, int]
+_NO_WHOLE_GROUP: GroupPart = (-1, 2, 0)
 
 
 def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
@@ -72,7 +74,7 @@ def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
 
     Args:
         doc: a loaded document.
-        score: 0, 0.5 or 1; None where there is no verdict.
+        score: 0, 0.5 or 1; None where there is no verdict; NaN to have the metrics without a number (see `harness`).
 
     Returns:
         `judge_score` and, for documents in groups, `group_judge_score` (a `GroupPart`, right where the judge gave 1);
@@ -80,7 +82,8 @@ def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
     """
     if score is None:
         return {}
-    return {"judge_score": score, **_group_part(doc, "group_judge_score", int(score == 1))}
+    part = _group_part(doc, "group_judge_score", int(score == 1))
+    return {"judge_score": score, **(dict.fromkeys(part, _NO_WHOLE_GROUP) if math.isnan(score) else part)}
 
 
 def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:

@@ -31,6 +31,8 @@ _REMINDER = (
     "(0, 1 или 2)."
 )
 _CHECK_RETRIES = 3
+# Seconds between repeated requests at the most, as in the SDK.
+LONGEST_WAIT = 8.0
 
 
 class NoVerdictError(Exception):
@@ -125,7 +127,7 @@ class JudgeClient:
             except MalformedReplyError:
                 if attempt == self._retries:
                     raise
-            await asyncio.sleep(min(0.5 * 2**attempt, 8.0))
+            await asyncio.sleep(min(0.5 * 2**attempt, LONGEST_WAIT))
         raise AssertionError("the last attempt returns or raises")
 
 

@@ -100,7 +100,7 @@ def load_prompt(settings: Settings) -> Prompt:
         shown = prompt.trial()
     except (OSError, UnicodeDecodeError) as error:
         raise JudgeError(f"{PROMPT}: {path} cannot be read ({error}). Name a UTF-8 file.") from error
-    except (TemplateError, TypeError, ValueError) as error:
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise JudgeError(
             f"{PROMPT}: {path} is no usable Jinja template ({type(error).__name__}: {error}). "
             "It may use `task`, `reference`, `answer`, `code` and `several`."

@@ -69,7 +69,7 @@ def _count(usage: Any, name: str) -> int:
 
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
-_SCORE_LINE = re.compile(r"[*_]*(?:оценка|score)[*_]*\s*[:=]\s*[*_]*([012])[*_]*\.?", re.IGNORECASE)
+_SCORE_LINE = re.compile(r"[*_]*(?:оценка|score)[*_]*\s*[:=][*_]*\s*[*_]*([012])[*_]*\.?", re.IGNORECASE)
 
 
 def parse_verdict(text: str) -> tuple[int, str] | None:

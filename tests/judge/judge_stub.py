@@ -1,6 +1,6 @@
 """A stub of a judge's server: OpenAI's chat protocol over real HTTP on loopback, with faults by script.
 
-Run as a program it serves until it is killed, and prints its address: `python stub.py SECONDS_PER_REPLY`.
+Run as a program it serves until it is killed, and prints its address: `python judge_stub.py SECONDS_PER_REPLY`.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class StubJudge:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", self._reply)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", self.port).start()
         self.port = runner.addresses[0][1]
@@ -137,7 +137,8 @@ class StubJudge:
         if fault == "reset":
             request.transport.abort()
         if fault == "timeout":
-            await asyncio.sleep(3600)
+            await self._stopped.wait()
+            request.transport.abort()
         if fault == "cut":
             response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
             await response.prepare(request)

@@ -125,8 +125,9 @@ def _agrees(earlier: Mapping[str, Any], content: Mapping[str, Any], extended: Co
     """Whether the new results take nothing back: the same judge, and equal numbers but where scores were added."""
     numbers = _mapping(earlier.get("results"))
     known = [task for task in numbers if task in content["results"] and task not in extended]
-    same_judge = not earlier or earlier.get("judge") == content.get("judge")
-    return same_judge and all(_pretty(numbers[task]) == _pretty(content["results"][task]) for task in known)
+    # The same judge may have moved to another address; its verdicts are the same (see `judge.cache.question_key`).
+    judges = [{**_mapping(each.get("judge")), "api_base": None} for each in (earlier or content, content)]
+    return judges[0] == judges[1] and all(_pretty(numbers[task]) == _pretty(content["results"][task]) for task in known)
 
 
 def _pretty(content: Any) -> str:

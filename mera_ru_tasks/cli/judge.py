@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mera_ru_tasks.cli.output import say
+from mera_ru_tasks.cli.output import printable, say
 
 
 def judge(
@@ -44,8 +48,8 @@ def judge(
 
     settings = config.require()
     logs = rescoring.our_logs(run)
-    _show_progress()
-    rescored = [rescored_files.Rescored(log, rescoring.judge_log(log, settings, data)) for log in logs]
+    with _shown_log():
+        rescored = [rescored_files.Rescored(log, rescoring.judge_log(log, settings, data)) for log in logs]
     facts = {"judge": rescoring.judge_facts(settings)}
     files = rescored_files.write(rescored, "judged", facts, say, by=settings.model)
     say(rescored_files.table(rescored))
@@ -54,8 +58,20 @@ def judge(
         raise typer.Exit(1)
 
 
-def _show_progress() -> None:
-    """Show the closing lines and warnings as lm-eval shows its own."""
-    from lm_eval.utils import setup_logging
+@contextlib.contextmanager
+def _shown_log() -> Iterator[None]:
+    """Show the closing lines and warnings, which in the harness are lines of lm-eval's log."""
+    logger = logging.getLogger("lm_eval.mera_ru_tasks")
+    handler, level = _StandardError(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
-    setup_logging()
+
+class _StandardError(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        print(printable(record.getMessage()), file=sys.stderr)

@@ -180,7 +180,10 @@ async def _check(settings: Settings, trial: str) -> bool:
         try:
             completion = await _complete_once(settings, trial, structured=True)
             structured = True
-        except (openai.BadRequestError, openai.UnprocessableEntityError):
+        except (openai.AuthenticationError, openai.PermissionDeniedError, openai.RateLimitError):
+            raise
+        except openai.APIStatusError:
+            # Servers that take no schema say so with 400, 422 or, as that of llama-cpp-python, 500.
             completion = await _complete_once(settings, trial, structured=False)
             structured = False
     except (openai.APIError, MalformedReplyError) as error:
@@ -227,11 +230,16 @@ def explain(error: Exception) -> str:
     if isinstance(error, openai.APIStatusError):
         body = error.body if isinstance(error.body, dict) else {}
         message = body.get("message") or error.response.text
-        return f"HTTP {error.status_code}: {' '.join(str(message).split())[:300]}"
+        return _one_line(f"HTTP {error.status_code}: {message}")
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
-    return " ".join(f"{type(cause).__name__}: {cause}".split())[:300]
+    return _one_line(f"{type(cause).__name__}: {cause}")
+
+
+def _one_line(text: str) -> str:
+    """The beginning of a foreign text, without what could steer a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split())[:300])
 
 
 def run_async(work: Any) -> Any:

@@ -48,7 +48,7 @@ class StubJudge:
         faults: Faults | None = None,
         delay: float = 0.0,
         words: Callable[[str, int], str] | None = None,
-        takes_schema: bool = True,
+        refuses_schema: int | None = None,
         key: str | None = None,
         port: int = 0,
     ) -> None:
@@ -59,12 +59,12 @@ class StubJudge:
             faults: for a message and its attempt (from 0) the name of a fault, or None.
             delay: seconds a reply takes.
             words: the judge's whole text, in place of a verdict of `score`.
-            takes_schema: whether `response_format` is accepted, else it is an HTTP 400.
+            refuses_schema: the HTTP status with which `response_format` is refused; None to accept it.
             key: the only key accepted; None for any.
             port: 0 for a free one.
         """
         self.score, self.faults, self.delay, self.words = score, faults, delay, words
-        self.takes_schema, self.key, self.port = takes_schema, key, port
+        self.refuses_schema, self.key, self.port = refuses_schema, key, port
         self.url = ""
         self.messages: list[str] = []
         self.bodies: list[dict[str, Any]] = []
@@ -85,8 +85,9 @@ class StubJudge:
 
     def stop(self) -> None:
         """End the server: its connections break and its port is closed."""
-        self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join()
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopped.set)
+            self._thread.join()
 
     @property
     def questions(self) -> list[str]:
@@ -119,8 +120,9 @@ class StubJudge:
         if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
             given = request.headers.get("Authorization")
             return web.json_response({"error": {"message": f"Incorrect API key provided: {given}"}}, status=401)
-        if "response_format" in body and not self.takes_schema:
-            return web.json_response({"error": {"message": "response_format is not supported"}}, status=400)
+        if "response_format" in body and self.refuses_schema:
+            message = {"error": {"message": "response_format is not supported"}}
+            return web.json_response(message, status=self.refuses_schema)
         fault = self.faults(message, attempt) if self.faults else None
         words = self.words(message, attempt) if self.words else self._verdict(message)
         return await self._fail(request, fault, words) if fault else web.json_response(completion(words))

@@ -83,11 +83,12 @@ def test_requests(tmp_path):
     assert stub.headers[-1]["Authorization"] == f"Bearer {KEY}"
 
 
-def test_a_server_that_takes_no_schema(tmp_path):
-    with StubJudge(takes_schema=False, words=lambda message, attempt: "Неполно.\nОценка: 1") as stub:
+@pytest.mark.parametrize(("status", "trials"), [(400, 1), (422, 1), (500, 4)])
+def test_a_server_that_takes_no_schema(tmp_path, status, trials):
+    with StubJudge(refuses_schema=status, words=lambda message, attempt: "Неполно.\nОценка: 1") as stub:
         verdicts = engine.judge(many(5), settings_for(stub, tmp_path))
     assert scores(verdicts) == [0.5] * 5
-    assert ["response_format" in body for body in stub.bodies] == [True] + [False] * 6
+    assert ["response_format" in body for body in stub.bodies] == [True] * trials + [False] * 6
 
 
 def test_one_question_more_for_an_unreadable_verdict(tmp_path):
@@ -152,7 +153,10 @@ def test_a_server_that_dies_half_way(tmp_path, caplog):
         first = engine.judge(documents, settings_for(stub, tmp_path, **settings))
     assert scores(first).count(None) == 30
     assert len(stub.questions) <= 30 + 2 * 3 * 4, "a dead server is not asked all the rest"
-    assert all(verdict.score == hashed_score(question) / 2 for verdict, question in zip(first[:30], stub.questions[:30], strict=True))
+    assert all(
+        verdict.score == hashed_score(question) / 2
+        for verdict, question in zip(first[:30], stub.questions[:30], strict=True)
+    )
     assert "failed: 30" in caplog.text and "30 of 60 documents have no verdict" in caplog.text
     with StubJudge() as stub:
         second = engine.judge(documents, settings_for(stub, tmp_path, **settings))

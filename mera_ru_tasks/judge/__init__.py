@@ -4,7 +4,8 @@
     questions.py   which documents need a question, and what it holds
     prompt.py      a question becomes the prompt of prompts/*.jinja
     replies.py     a server's reply becomes a verdict, or is unreadable
-    client.py      the server: retries, structured output, the check before a run
+    client.py      the server, through the openai SDK
+    trial.py       the check before a run
     cache.py       verdicts that outlive a run
     engine.py      all questions of a task at once; joins the others
 

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import logging
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge.config import API_BASE, API_KEY, EXTRA, MODEL, OPENAI_KEY, TIMEOUT, Settings
-from mera_ru_tasks.judge.prompt import load_prompt
-from mera_ru_tasks.judge.replies import (
-    RESPONSE_FORMAT,
-    Completion,
-    MalformedReplyError,
-    parse_completion,
-    parse_verdict,
-)
+from mera_ru_tasks.judge.config import Settings
+from mera_ru_tasks.judge.replies import Completion, MalformedReplyError, ResponseFormat, parse_completion, parse_verdict
 
 if TYPE_CHECKING:
     import openai
-
-logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # Put below a question whose first reply could not be read; a judge without randomness would say the same again.
 _REMINDER = (
     "\n\nТвой прошлый ответ не удалось прочитать. Выведи только объект JSON с полями reason (строка) и score "
     "(0, 1 или 2)."
 )
-_CHECK_RETRIES = 3
 # Seconds between repeated requests at the most, as in the SDK.
 LONGEST_WAIT = 8.0
 
@@ -61,12 +48,12 @@ class Reply:
 class JudgeClient:
     """An open connection to a judge; an async context manager."""
 
-    def __init__(self, settings: Settings, *, structured: bool, retries: int | None = None) -> None:
+    def __init__(self, settings: Settings, response_format: ResponseFormat, *, retries: int | None = None) -> None:
         """Prepare the connection.
 
         Args:
             settings: which judge.
-            structured: whether to ask for output by a JSON schema.
+            response_format: the form of output to ask for (see `replies.RESPONSE_FORMATS`).
             retries: default: the settings'.
         """
         self._settings = settings
@@ -74,8 +61,8 @@ class JudgeClient:
         self._client = _sdk_client(settings, self._retries)
         fields = {"model": settings.model, "temperature": 0, **settings.extra_fields}
         self._fields = {name: value for name, value in fields.items() if value is not None}
-        if structured:
-            self._fields["response_format"] = RESPONSE_FORMAT
+        if response_format is not None:
+            self._fields["response_format"] = response_format
 
     async def __aenter__(self) -> JudgeClient:
         return self
@@ -143,84 +130,6 @@ def _sdk_client(settings: Settings, retries: int) -> openai.AsyncOpenAI:
         max_retries=retries,
         http_client=transport,
     )
-
-
-@functools.lru_cache(maxsize=8)
-def check(settings: Settings) -> bool:
-    """Ask the judge a trial question, once in a process, so that what is wrong is known before hours of generation.
-
-    A question rather than a list of models: only it tells whether key, model and extra fields are accepted.
-
-    Returns:
-        Whether the server takes a JSON schema.
-
-    Raises:
-        JudgeError: the judge cannot be used; the message says why and the way out.
-    """
-    _require_packages()
-    structured: bool = run_async(_check(settings, load_prompt(settings).trial()))
-    return structured
-
-
-def _require_packages() -> None:
-    try:
-        import aiohttp  # noqa: F401
-        import openai  # noqa: F401
-    except ImportError as error:
-        raise JudgeError(
-            f"A judge is configured, but the package `{error.name}` is not installed. "
-            'Run `pip install "mera-ru-tasks[judge]"`.'
-        ) from error
-
-
-async def _check(settings: Settings, trial: str) -> bool:
-    import openai
-
-    try:
-        try:
-            completion = await _complete_once(settings, trial, structured=True)
-            structured = True
-        except (openai.AuthenticationError, openai.PermissionDeniedError, openai.RateLimitError):
-            raise
-        except openai.APIStatusError:
-            # Servers that take no schema say so with 400, 422 or, as that of llama-cpp-python, 500.
-            completion = await _complete_once(settings, trial, structured=False)
-            structured = False
-    except (openai.APIError, MalformedReplyError) as error:
-        raise JudgeError(settings.redact(f"{_what_is_wrong(settings, error)} {_WITHOUT}")) from None
-    if parse_verdict(completion.text) is None:
-        logger.warning(
-            "The judge %s answers a trial question, but not in the form asked for: %r. Documents may lack verdicts.",
-            settings.model,
-            settings.redact(completion.text[:200]),
-        )
-    return structured
-
-
-async def _complete_once(settings: Settings, message: str, *, structured: bool) -> Completion:
-    async with JudgeClient(settings, structured=structured, retries=_CHECK_RETRIES) as client:
-        return await client.complete(message)
-
-
-_WITHOUT = f"To run without a judge, unset {API_BASE}, {MODEL} and {API_KEY}."
-
-
-def _what_is_wrong(settings: Settings, error: Exception) -> str:
-    import openai
-
-    judge = f"The judge {settings.model} at {settings.api_base}"
-    if isinstance(error, openai.APIConnectionError):
-        return (
-            f"{judge} cannot be reached, or does not answer within {settings.timeout:g} s ({explain(error)}). "
-            f"Start its server, mend {API_BASE}, or raise {TIMEOUT}."
-        )
-    if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
-        return f"{judge} refuses the key ({explain(error)}). Mend {API_KEY} or {OPENAI_KEY}."
-    if isinstance(error, openai.NotFoundError):
-        return f"{judge} was not found there ({explain(error)}). Mend {MODEL}, or {API_BASE}, which mostly ends in /v1."
-    if isinstance(error, MalformedReplyError):
-        return f"{judge} does not speak OpenAI's chat protocol ({error}). Mend {API_BASE}, which mostly ends in /v1."
-    return f"{judge} refuses a question ({explain(error)}). Mend what it names; request fields are set in {EXTRA}."
 
 
 def explain(error: Exception) -> str:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache, question_key
-from mera_ru_tasks.judge.client import JudgeClient, NoVerdictError, Reply, check, run_async
+from mera_ru_tasks.judge.client import JudgeClient, NoVerdictError, Reply, run_async
 from mera_ru_tasks.judge.config import Settings
 from mera_ru_tasks.judge.prompt import load_prompt
 from mera_ru_tasks.judge.questions import Unasked, question_for
+from mera_ru_tasks.judge.replies import ResponseFormat
+from mera_ru_tasks.judge.trial import check
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -109,10 +111,10 @@ def _verdict(entry: Unasked | str, known: Mapping[str, Reply], answers: Mapping[
 def _ask_all(questions: Mapping[str, str], settings: Settings, cache: VerdictCache) -> dict[str, Answer]:
     from tqdm import tqdm
 
-    structured = check(settings)
+    response_format = check(settings)
     with tqdm(total=len(questions), desc=f"Asking the judge {settings.model}", unit="question") as bar:
         asking = _Asking(questions, settings, cache, bar)
-        run_async(asking.run(structured))
+        run_async(asking.run(response_format))
     return asking.answers
 
 
@@ -129,10 +131,10 @@ class _Asking:
         # So many questions failed in a row because of the server, without a verdict between.
         self._failed_in_a_row = 0
 
-    async def run(self, structured: bool) -> None:
+    async def run(self, response_format: ResponseFormat) -> None:
         import asyncio
 
-        async with JudgeClient(self._settings, structured=structured) as client:
+        async with JudgeClient(self._settings, response_format) as client:
             await asyncio.gather(*(self._work(client) for _ in range(self._workers)))
 
     async def _work(self, client: JudgeClient) -> None:

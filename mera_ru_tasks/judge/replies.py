@@ -19,10 +19,14 @@ VERDICT_SCHEMA = {
     "required": ["reason", "score"],
     "additionalProperties": False,
 }
-RESPONSE_FORMAT = {
-    "type": "json_schema",
-    "json_schema": {"name": "verdict", "strict": True, "schema": VERDICT_SCHEMA},
-}
+ResponseFormat = Mapping[str, Any] | None
+
+# What to ask a server for, best first: OpenAI's own form, that of llama.cpp and its relatives, and plain text.
+RESPONSE_FORMATS: tuple[ResponseFormat, ...] = (
+    {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": VERDICT_SCHEMA}},
+    {"type": "json_object", "schema": VERDICT_SCHEMA},
+    None,
+)
 
 
 class MalformedReplyError(ValueError):

@@ -8,7 +8,7 @@ from typing import Any
 
 from judge_stub import StubJudge
 
-from mera_ru_tasks.judge import client
+from mera_ru_tasks.judge import trial
 from mera_ru_tasks.judge.config import Settings
 
 KEY = "sentinel-key-5f1e"
@@ -40,6 +40,6 @@ def many(count: int) -> Sequence[Document]:
 
 def settings_for(stub: StubJudge, folder: Path, **changes: Any) -> Settings:
     """Settings for a stub, with the cache in `folder`; the next question tries the server anew."""
-    client.check.cache_clear()
+    trial.check.cache_clear()
     defaults = {"cache": folder / "judge.sqlite", "timeout": 5.0}
     return Settings(api_base=stub.url, model="stub-judge", key=KEY, **(defaults | changes))

@@ -48,7 +48,7 @@ class StubJudge:
         faults: Faults | None = None,
         delay: float = 0.0,
         words: Callable[[str, int], str] | None = None,
-        refuses_schema: int | None = None,
+        refuses: dict[str, int] | None = None,
         key: str | None = None,
         port: int = 0,
     ) -> None:
@@ -59,12 +59,12 @@ class StubJudge:
             faults: for a message and its attempt (from 0) the name of a fault, or None.
             delay: seconds a reply takes.
             words: the judge's whole text, in place of a verdict of `score`.
-            refuses_schema: the HTTP status with which `response_format` is refused; None to accept it.
+            refuses: the HTTP status with which a type of `response_format` is refused.
             key: the only key accepted; None for any.
             port: 0 for a free one.
         """
         self.score, self.faults, self.delay, self.words = score, faults, delay, words
-        self.refuses_schema, self.key, self.port = refuses_schema, key, port
+        self.refuses, self.key, self.port = refuses or {}, key, port
         self.url = ""
         self.messages: list[str] = []
         self.bodies: list[dict[str, Any]] = []
@@ -120,9 +120,8 @@ class StubJudge:
         if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
             given = request.headers.get("Authorization")
             return web.json_response({"error": {"message": f"Incorrect API key provided: {given}"}}, status=401)
-        if "response_format" in body and self.refuses_schema:
-            message = {"error": {"message": "response_format is not supported"}}
-            return web.json_response(message, status=self.refuses_schema)
+        if status := self.refuses.get(body.get("response_format", {}).get("type")):
+            return web.json_response({"error": {"message": "response_format is not supported"}}, status=status)
         fault = self.faults(message, attempt) if self.faults else None
         words = self.words(message, attempt) if self.words else self._verdict(message)
         return await self._fail(request, fault, words) if fault else web.json_response(completion(words))
@@ -169,6 +168,8 @@ def completion(words: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    with StubJudge(delay=float(sys.argv[1])) as stub:
+    # The words of inspect-ai's graders stand in the reason, so that they read a verdict too.
+    verdict = '{"reason": "так решил судья\\nGRADE: C", "score": 2}'
+    with StubJudge(delay=float(sys.argv[1]), words=lambda message, attempt: verdict) as stub:
         print(stub.url, flush=True)
         sys.stdin.read()

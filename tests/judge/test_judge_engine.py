@@ -83,12 +83,23 @@ def test_requests(tmp_path):
     assert stub.headers[-1]["Authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize(("status", "trials"), [(400, 1), (422, 1), (500, 4)])
-def test_a_server_that_takes_no_schema(tmp_path, status, trials):
-    with StubJudge(refuses_schema=status, words=lambda message, attempt: "Неполно.\nОценка: 1") as stub:
+@pytest.mark.parametrize(
+    ("refuses", "trials"),
+    [
+        ({}, ["json_schema"]),
+        ({"json_schema": 400}, ["json_schema", "json_object"]),
+        ({"json_schema": 500}, ["json_schema"] * 4 + ["json_object"]),
+        ({"json_schema": 422, "json_object": 400}, ["json_schema", "json_object", None]),
+    ],
+)
+def test_the_form_of_output_is_what_the_server_takes(tmp_path, refuses, trials):
+    def words(message, attempt):
+        return "Неполно.\nОценка: 1" if len(refuses) == 2 else '{"reason": "Неполно.", "score": 1}'
+
+    with StubJudge(refuses=refuses, words=words) as stub:
         verdicts = engine.judge(many(5), settings_for(stub, tmp_path))
-    assert scores(verdicts) == [0.5] * 5
-    assert ["response_format" in body for body in stub.bodies] == [True] * trials + [False] * 6
+    assert [(verdict.score, verdict.reason) for verdict in verdicts] == [(0.5, "Неполно.")] * 5
+    assert [body.get("response_format", {}).get("type") for body in stub.bodies] == trials + [trials[-1]] * 5
 
 
 def test_one_question_more_for_an_unreadable_verdict(tmp_path):

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from mera_ru_tasks import harness, scoring
 from mera_ru_tasks.cli import app, main
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge import client
+from mera_ru_tasks.judge import trial
 
 TASKS = ["enantiosemy", "riddles_closed", "russian_regions"]
 
@@ -31,7 +31,7 @@ def data(tmp_path):
 @pytest.fixture
 def configure(monkeypatch, tmp_path):
     def configure(stub: StubJudge, **changes: str) -> None:
-        client.check.cache_clear()
+        trial.check.cache_clear()
         settings = {"API_BASE": stub.url, "MODEL": "org/judge", "API_KEY": KEY, "CACHE": str(tmp_path / "judge.sqlite")}
         for name, value in (settings | changes).items():
             monkeypatch.setenv(f"LM_EVAL_JUDGE_{name}", value)
@@ -188,7 +188,7 @@ def test_a_process_without_a_verdict_does_not_lose_the_run_of_all(monkeypatch, c
     monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "judge")
     monkeypatch.setenv("LM_EVAL_JUDGE_API_KEY", KEY)
     monkeypatch.setenv("LM_EVAL_JUDGE_CACHE", str(tmp_path / "c"))
-    client.check.cache_clear()
+    trial.check.cache_clear()
     form = {"letters": "АБВГ", "most": 1, "unit": False}
     doc = {"instruction": "", "inputs": {}, "outputs": "Б", "meta": {"id": 1, "group_id": 0, "group_size": 1}}
     doc["answer_format"] = form

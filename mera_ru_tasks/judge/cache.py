@@ -27,6 +27,10 @@ CREATE TABLE IF NOT EXISTS verdicts (
     checksum TEXT NOT NULL, asked_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 )
 """
+_ROW = (
+    "INTO verdicts (key, model, prompt_version, score, reason, raw, prompt_tokens, completion_tokens, checksum) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _BUSY_SECONDS = 60.0
 
 
@@ -57,16 +61,12 @@ class VerdictCache:
 
     def put(self, key: str, reply: Reply) -> Reply:
         """Keep a verdict; returns the one that counts, which is another where a process has been faster."""
-        with self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
+        row = (key, self._model, self._prompt_version, *vars(reply).values(), _checksum(key, reply))
+        if self._connection.execute(f"INSERT OR IGNORE {_ROW}", row).rowcount == 0:
             earlier = self.get(key)
             if earlier is not None:
                 return earlier
-            self._connection.execute(
-                "INSERT OR REPLACE INTO verdicts (key, model, prompt_version, score, reason, raw, prompt_tokens,"
-                " completion_tokens, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (key, self._model, self._prompt_version, *vars(reply).values(), _checksum(key, reply)),
-            )
+            self._connection.execute(f"INSERT OR REPLACE {_ROW}", row)
         return reply
 
 

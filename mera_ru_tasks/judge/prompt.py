@@ -55,7 +55,7 @@ class Prompt:
     name: str
     source: str
 
-    @property
+    @cached_property
     def version(self) -> str:
         """The file's name and a hash of its text, so that no change of it goes unseen."""
         return f"{Path(self.name).stem}-{_digest(self.source)[:8]}"

@@ -6,31 +6,14 @@ import contextlib
 import logging
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from mera_ru_tasks.cli.arguments import References, Runs
 from mera_ru_tasks.cli.output import printable, say
 
 
-def judge(
-    run: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN…",
-            show_default=False,
-            help="lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken.",
-        ),
-    ],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The data with the answers, joined by id; default: the answers that the logs hold.",
-        ),
-    ] = None,
-) -> None:
+def judge(run: Runs, data: References = None) -> None:
     """Have an LLM judge logged responses: judge_score and group_judge_score, without the model.
 
     The judge is any server that speaks OpenAI's chat protocol, named by the environment: LM_EVAL_JUDGE_API_BASE,

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
+from mera_ru_tasks.cli.arguments import References, Runs
 from mera_ru_tasks.cli.output import say
 
 
-def score(
-    run: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN…",
-            show_default=False,
-            help="lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken.",
-        ),
-    ],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The data with the answers, joined by id; default: the answers that the logs hold.",
-        ),
-    ] = None,
-) -> None:
+def score(run: Runs, data: References = None) -> None:
     """Score logged responses anew, by every metric but the judge's, without the model.
 
     For runs whose answers arrived later, and for logs of an earlier release. The run must be made with --log_samples

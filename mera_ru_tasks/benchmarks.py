@@ -118,6 +118,9 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     benchmark.name: benchmark for benchmark in (ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS)
 }
 
+# What a leaderboard submission holds; the open riddles are for diagnosis only.
+LEADERBOARD = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
+
 # What a task's name can add to its benchmark's: the shipped data, the prefilled marker, the split that is scored.
 VARIANTS = ("sample", "prefill", "shots")
 

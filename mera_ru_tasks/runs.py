@@ -19,7 +19,7 @@ from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.samples import Sample, read_samples
 
 _DATE = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
-_SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
+SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
 _RESULTS_NAME = re.compile(rf"(?P<stem>.+)_(?P<date>{_DATE})\.json", re.DOTALL)
 
 # What this package writes beside lm-eval's logs begins so and is never taken for them.
@@ -51,7 +51,7 @@ class Run:
         remedy = "Delete it to go on without the run's settings, or run again."
         try:
             content = json.loads(self.results_file.read_bytes().decode("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
             raise RunError(f"{self.results_file} is not valid JSON ({error}); it may be cut. {remedy}") from error
         if not isinstance(content, Mapping):
             raise RunError(f"{self.results_file} holds no JSON object. {remedy}")
@@ -66,7 +66,7 @@ class Run:
     @property
     def config(self) -> Mapping[str, Any]:
         """What the whole run was called with: `model`, `model_args`, `limit`, `gen_kwargs`, seeds and more."""
-        return _mapping(self.results.get("config"))
+        return as_mapping(self.results.get("config"))
 
 
 @dataclass(frozen=True)
@@ -86,27 +86,27 @@ class TaskLog:
     @property
     def config(self) -> Mapping[str, Any]:
         """The task's own configuration as it ran (`generation_kwargs`, `metadata`, …); empty without results."""
-        return _mapping(_mapping(self.run.results.get("configs")).get(self.task))
+        return as_mapping(as_mapping(self.run.results.get("configs")).get(self.task))
 
     @property
     def version(self) -> Any:
         """The task's version; None without results."""
-        return _mapping(self.run.results.get("versions")).get(self.task)
+        return as_mapping(self.run.results.get("versions")).get(self.task)
 
     @property
     def num_fewshot(self) -> Any:
         """How many shots each prompt had; None without results."""
-        return _mapping(self.run.results.get("n-shot")).get(self.task)
+        return as_mapping(self.run.results.get("n-shot")).get(self.task)
 
     @property
     def scores(self) -> Mapping[str, Any]:
         """lm-eval's own numbers, keyed `METRIC,PIPELINE`; in a `--predict_only` run only `bypass`."""
-        return _mapping(_mapping(self.run.results.get("results")).get(self.task))
+        return as_mapping(as_mapping(self.run.results.get("results")).get(self.task))
 
     @property
     def document_counts(self) -> tuple[int, int] | None:
         """How many documents the task has and how many were run (fewer with `--limit`); None without results."""
-        counts = _mapping(_mapping(self.run.results.get("n-samples")).get(self.task))
+        counts = as_mapping(as_mapping(self.run.results.get("n-samples")).get(self.task))
         original, effective = counts.get("original"), counts.get("effective")
         return (original, effective) if isinstance(original, int) and isinstance(effective, int) else None
 
@@ -140,7 +140,7 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
     runs: dict[tuple[Path, str], Run] = {}
     logs = []
     for file in files.values():
-        name = _SAMPLES_NAME.fullmatch(file.name)
+        name = SAMPLES_NAME.fullmatch(file.name)
         assert name is not None, "only files with a sample log's name were found"
         date = name["date"]
         run = runs.setdefault((file.parent.resolve(), date), Run(file.parent, date, _results_file(file.parent, date)))
@@ -160,10 +160,10 @@ def _sample_files(path: Path) -> list[Path]:
     if path.is_dir():
         patterns = ["*/" * level + "samples_*.jsonl" for level in range(_LEVELS + 1)]
         found = [file for pattern in patterns for file in sorted(path.glob(pattern))]
-        return [file for file in found if _SAMPLES_NAME.fullmatch(file.name) and file.is_file()] or _nothing_in(path)
+        return [file for file in found if SAMPLES_NAME.fullmatch(file.name) and file.is_file()] or _nothing_in(path)
     if not path.exists():
         raise RunError(f"{path} does not exist. Name the folder that lm-eval's --output_path named, or files in it.")
-    if _SAMPLES_NAME.fullmatch(path.name):
+    if SAMPLES_NAME.fullmatch(path.name):
         return [path]
     results = _RESULTS_NAME.fullmatch(path.name)
     if not results or path.name.startswith(OWN_PREFIXES):
@@ -172,7 +172,7 @@ def _sample_files(path: Path) -> list[Path]:
             "(results_DATE.json) or the folder that holds them, under the names that lm-eval gave them."
         )
     beside = sorted(path.parent.glob("samples_*.jsonl"))
-    named = [(file, _SAMPLES_NAME.fullmatch(file.name)) for file in beside]
+    named = [(file, SAMPLES_NAME.fullmatch(file.name)) for file in beside]
     return [file for file, name in named if name and name["date"] == results["date"]] or _nothing_in(path)
 
 
@@ -180,7 +180,7 @@ def _nothing_in(path: Path) -> list[Path]:
     folder = path if path.is_dir() else path.parent
     names = sorted(entry.name for entry in folder.iterdir())
     holds = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") if names else "nothing"
-    where = f"{folder} or two levels of folders below it" if path.is_dir() else f"{folder} for this results file"
+    where = f"in {folder} or two levels of folders below it" if path.is_dir() else f"beside {path}"
     ran = not path.is_dir() or any(path.glob("results_*.json")) or any(path.glob("*/results_*.json"))
     why = (
         "lm-eval ran without --log_samples, so the responses were not kept. Run it again with"
@@ -188,7 +188,7 @@ def _nothing_in(path: Path) -> list[Path]:
         else "Name the folder that lm-eval's --output_path named, or run lm-eval with"
     )
     raise RunError(
-        f"No sample log of lm-eval (samples_TASK_DATE.jsonl) is in {where}; {folder} holds: {holds}. "
+        f"No sample log of lm-eval (samples_TASK_DATE.jsonl) is {where}; {folder} holds: {holds}. "
         f"{why} `--log_samples --output_path DIR`."
     )
 
@@ -202,5 +202,6 @@ def _results_file(folder: Path, date: str) -> Path | None:
     return others[0] if others else None
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a JSON object, else an empty one: what another program wrote may have any form."""
     return value if isinstance(value, Mapping) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,32 +53,38 @@ def read_samples(file: Path) -> Iterator[Sample]:
         RunError: a line is cut, is no JSON or is no sample; the message names file and line.
     """
     with file.open("rb") as lines:
-        # Bytes are split at line feeds alone; as text, a response's other line separators would end lines too.
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield _sample(file, number, line)
+        yield from parse_samples(lines, str(file))
 
 
-def _sample(file: Path, number: int, line: bytes) -> Sample:
-    place = f"{file}, line {number}"
+def parse_samples(lines: Iterable[bytes], file: str) -> Iterator[Sample]:
+    """Parse the lines of a sample log; `file` is its name for messages.
+
+    Lines are bytes, split at line feeds alone: as text, a response's other line separators would end lines too.
+    """
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _sample(f"{file}, line {number}", line)
+
+
+def _sample(place: str, line: bytes) -> Sample:
     try:
         row = json.loads(line.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
         cut = " The last line is cut: the run or a copy of it stopped half-way." if not line.endswith(b"\n") else ""
         raise RunError(f"{place}: it is not valid JSON ({error}).{cut} Copy the log again, or run again.") from error
-    if not isinstance(row, Mapping):
+    if not isinstance(row, dict):
         raise RunError(f"{place}: it is no JSON object, so no sample of lm-eval.")
     try:
         return Sample(
             place=place,
             doc_id=_typed(row, "doc_id", int),
-            doc=_typed(row, "doc", Mapping),
+            doc=_typed(row, "doc", dict),
             pipeline=_typed(row, "filter", str),
             prompt=_prompt(_arguments(row)),
             generation=_generation(_arguments(row)),
             response=_response(row),
             filtered=_first(row, "filtered_resps"),
-            metrics={name: row.get(name) for name in _typed(row, "metrics", list) if name != "bypass"},
+            metrics={name: row.get(name) for name in _names(row, "metrics") if name != "bypass"},
             doc_hash=_typed(row, "doc_hash", str),
             prompt_hash=_typed(row, "prompt_hash", str),
         )
@@ -100,10 +106,17 @@ def _typed(row: Mapping[str, Any], field: str, kind: type) -> Any:
     return value
 
 
+def _names(row: Mapping[str, Any], field: str) -> list[str]:
+    names: list[str] = _typed(row, field, list)
+    if not all(isinstance(name, str) for name in names):
+        raise _FieldError(field)
+    return names
+
+
 def _first(row: Mapping[str, Any], field: str) -> str:
     """The first of the field's strings; `resps` holds a list of them for each request."""
     value = row.get(field)
-    while isinstance(value, Sequence) and not isinstance(value, str) and value:
+    while isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, str):
         raise _FieldError(field)
@@ -118,8 +131,8 @@ def _response(row: Mapping[str, Any]) -> str:
 
 
 def _arguments(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    first = _typed(row, "arguments", Mapping).get("gen_args_0")
-    if not isinstance(first, Mapping):
+    first = _typed(row, "arguments", dict).get("gen_args_0")
+    if not isinstance(first, dict):
         raise _FieldError("arguments")
     return first
 
@@ -131,4 +144,4 @@ def _prompt(arguments: Mapping[str, Any]) -> str:
 
 def _generation(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     settings = arguments.get("arg_1")
-    return settings if isinstance(settings, Mapping) else {}
+    return settings if isinstance(settings, dict) else {}

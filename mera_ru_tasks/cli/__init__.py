@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import path
+from mera_ru_tasks.cli import data, judge, path, score, submit
+from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.errors import MeraRuError
 
 app = typer.Typer(
@@ -27,6 +28,10 @@ app = typer.Typer(
     epilog="The evaluation itself is lm-eval's: `lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
+app.command()(score.score)
+app.command()(judge.judge)
+app.command()(submit.submit)
+app.add_typer(data.app, name="data")
 app.command()(path.path)
 
 
@@ -50,10 +55,10 @@ def main() -> None:
     try:
         app()
     except MeraRuError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {printable(error)}", file=sys.stderr)
         raise SystemExit(1) from None
     except OSError as error:
         if error.filename is None:
             raise
-        print(f"Error: {error.filename}: {error.strerror}.", file=sys.stderr)
+        print(f"Error: {printable(error.filename)}: {error.strerror}.", file=sys.stderr)
         raise SystemExit(1) from None

@@ -135,7 +135,7 @@ def _hub_name(benchmark: Benchmark) -> str:
 def _hub_errors(benchmark: Benchmark, revision: str | None) -> Iterator[None]:
     """Turn what goes wrong with the hub into a DataError that names the ways out."""
     from datasets.exceptions import DatasetsError
-    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]  # requests' or httpx's
+    from huggingface_hub.errors import HTTPError  # of the HTTP client that this release uses: requests or httpx
 
     try:
         yield
@@ -187,14 +187,14 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
 
     inputs = sorted({n for _, rows in splits.values() for row in rows for n, value in row["inputs"].items() if value})
     known = ("id", *benchmark.meta)
-    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in known})
+    ours = (*known, "group_size")  # which says that a document counts in a group
+    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in ours})
     loaded: dict[str, Dataset] = {}
     for split in (scored, *(split for split in SPLITS if split != scored)):
         place, rows = splits.get(split, ("", []))
         documents = _documents(rows, benchmark, inputs, (*known, *extra))
         try:
-            features = loaded[scored].features if not documents else None
-            loaded[split] = datasets.Dataset.from_list(documents, features=features)
+            loaded[split] = datasets.Dataset.from_list(documents) if documents else loaded[scored].select(range(0))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise DataError(
                 f"{place}, field `meta`: a field holds values of different kinds over the rows ({_first_line(error)}). "

@@ -33,7 +33,7 @@ GROUPS = {
     ),
 }  # fmt: skip
 SCORED = (*BASES, *(f"{base}_shots" for base in BASES), *GROUPS["mera_ru_prefill"], "riddles_open")
-SAMPLES = (*GROUPS["mera_ru_sample"], *GROUPS["mera_ru_sample_prefill"])
+SAMPLES = (*GROUPS["mera_ru_sample"], *GROUPS["mera_ru_sample_prefill"], "riddles_open_sample")
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def test_the_sample_tasks_score_right_and_wrong_answers(task: str, monkeypatch: 
     monkeypatch.setenv("MERA_RU_DATA", "/of no concern to the samples")
     right = numbers(run(None, [task]), task)
     wrong = numbers(run(None, [task], lambda doc, prompt: "Ответ: Ж; неправда"), task)
-    base = task.split("_sample")[0].replace("riddles", "riddles_closed")
+    base = {"riddles": "riddles_closed"}.get(sampled := task.split("_sample")[0], sampled)
     assert set(right) == set(wrong) == set(EXPECTED[base])
     assert all(value == 1 for value in right.values())
     assert {name: value for name, value in wrong.items() if not name.startswith("answered")} == (

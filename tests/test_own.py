@@ -41,7 +41,7 @@ def test_the_documented_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "exact_match,strict-match": 0, "exact_match,flexible-extract": 1, "letter_match,flexible-extract": 1,
         "answered,flexible-extract": 1,
     }  # fmt: skip
-    prompt = results["samples"]["city_quiz"][0]["arguments"][0][0]
+    prompt = results["samples"]["city_quiz"][0]["arguments"]["gen_args_0"]["arg_0"]
     assert prompt.startswith("Какой город стоит на Неве?\nА. Пермь\nБ. Санкт-Петербург\n")
     [log] = (tmp_path / "results").rglob("samples_city_quiz_*.jsonl")
     assert len(log.read_text(encoding="utf-8").splitlines()) == 2

@@ -10,6 +10,9 @@ How data flows, room by room:
     harness.py           the functions and filters that the YAML files name
     _autoload.py         how lm-eval finds all this
     runs.py, samples.py  what lm-eval leaves behind: logs found and read
+    submission/          logs become a leaderboard submission; any submission checked
+    inspection/          data looked over, fetched and shown
+    cli/                 the command `mera-ru`, a file for each of its commands
 
 This module imports nothing: it is loaded at every Python start (see _autoload.py).
 """

@@ -56,7 +56,8 @@ def check_ids(ids: Collection[int], expected: Expected, task: str, place: str) -
         return
     if missing := expected.rows.keys() - ids:
         yield Problem(
-            task, place, f"not answered: {name_ids(missing)} of {expected.place} ({len(missing)} of {len(expected.rows)})",
+            task, place,
+            f"not answered: {name_ids(missing)} of {expected.place} ({len(missing)} of {len(expected.rows)})",
             "Run the whole test set again, without --limit and --samples.", hole=True,
         )  # fmt: skip
     if foreign := set(ids) - expected.rows.keys():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import torch
@@ -33,3 +34,7 @@ def save_tiny_model(folder: Path) -> Path:
     model.get_output_embeddings().weight.data[-1] = 0  # never the greatest: some other token's is above 0
     model.save_pretrained(folder)
     return folder
+
+
+if __name__ == "__main__":
+    save_tiny_model(Path(sys.argv[1]))

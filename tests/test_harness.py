@@ -259,7 +259,7 @@ def test_a_group_of_which_a_part_was_not_scored_is_left_out(tmp_path: Path, capl
     root = data_folder(tmp_path, "russian_regions", rows)
     results = run(None, ["russian_regions"], data=root)
     assert numbers(results, "russian_regions")["group_exact_match,strict-match"] == 1
-    left_out = "1 of 2 groups were scored only in part (a limit, or documents without a reference): "
+    left_out = "1 of 2 groups were scored only in part (a limit, or documents without a reference or verdict): "
     assert our_warnings(caplog)[1:] == [f"{left_out}the group metric leaves them out."] * 2
 
 
@@ -491,6 +491,14 @@ def test_an_empty_message_of_an_api_is_an_empty_response(tmp_path: Path) -> None
         [""],
         [""],
     ]
+
+
+def test_half_a_character_does_not_cost_the_log(tmp_path: Path) -> None:
+    root = data_folder(tmp_path / "data", "riddles", [riddle(1), riddle(2)])
+    run(tmp_path / "logs", ["riddles_closed"], lambda doc, prompt: "Ответ: снег \ud83d", data=root)
+    [file] = (tmp_path / "logs").rglob("samples_*.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [line["resps"] for line in lines] == [[["Ответ: снег \ufffd"]]] * 4
 
 
 @pytest.mark.parametrize(

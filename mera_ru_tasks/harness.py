@@ -6,7 +6,8 @@ import functools
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.filter import Filter
@@ -179,16 +180,30 @@ class Extraction(str):
     visible: str
 
 
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+
+
+def _first_responses(resps: Sequence[list[str | None]]) -> list[str]:
+    """The first of each document's responses; None (an API's empty message) is an empty one.
+
+    Half a character (a lone surrogate), which a server can leave where it cuts a response, is replaced in lm-eval's own
+    list: no file can hold it, and lm-eval would give up the task's whole sample log over it.
+    """
+    for responses in resps:
+        responses[:] = [response and _HALF_CHARACTER.sub("\ufffd", response) for response in responses]
+    return [responses[0] or "" for responses in resps]
+
+
 class StrictMatch(Filter):  # type: ignore[misc]
     """The pipeline `strict-match`: hands the first response of each document on, whole."""
 
-    def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Response]:
-        """Take the first of each document's responses; None (an API's empty message) is an empty response.
+    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Response]:
+        """Take the first of each document's responses.
 
         Here all responses are at hand, so here the judge's questions are gathered. They are asked, all at once, when
         the first score is wanted: never in `--predict_only`, which runs the filters too.
         """
-        responses = [Response(responses[0] or "") for responses in resps]
+        responses = [Response(response) for response in _first_responses(resps)]
         scores = functools.cache(lambda: _judge_scores(docs, responses))
         if config.is_configured():
             for number, response in enumerate(responses):
@@ -221,11 +236,10 @@ class FlexibleExtract(Filter):  # type: ignore[misc]
         """Take the prefix that the prompt ended in, which the response goes on from."""
         self.prefix = prefix
 
-    def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:
+    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:
         """Read the first of each document's responses."""
-        return [
-            self._read(responses[0] or "", AnswerFormat.of(doc)) for responses, doc in zip(resps, docs, strict=True)
-        ]
+        responses = _first_responses(resps)
+        return [self._read(response, AnswerFormat.of(doc)) for response, doc in zip(responses, docs, strict=True)]
 
     def _read(self, response: str, answer_format: AnswerFormat) -> Extraction:
         extraction = Extraction(reading.read(self.prefix + response, answer_format))

@@ -493,6 +493,14 @@ def test_an_empty_message_of_an_api_is_an_empty_response(tmp_path: Path) -> None
     ]
 
 
+def test_half_a_character_does_not_cost_the_log(tmp_path: Path) -> None:
+    root = data_folder(tmp_path / "data", "riddles", [riddle(1), riddle(2)])
+    run(tmp_path / "logs", ["riddles_closed"], lambda doc, prompt: "Ответ: снег \ud83d", data=root)
+    [file] = (tmp_path / "logs").rglob("samples_*.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [line["resps"] for line in lines] == [[["Ответ: снег \ufffd"]]] * 4
+
+
 @pytest.mark.parametrize(
     "hostile",
     ["\ud800", "{{ 7*7 }}", "{%", "\x00", "[1, 2]", "🙂" * 1000, "Ответ:" * 1000, "\u2028", "</s>", "'; DROP TABLE"],

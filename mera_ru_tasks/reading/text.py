@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 
-# An answer that needs more characters than this is none: patterns only ever run on a piece of this length.
+from mera_ru_tasks import strict
+
+# An answer whose first line needs more characters than this is none. Patterns only ever run on pieces of this length.
 LIMIT = 4000
 
-WORD = re.compile(r"[^\W_]+")
+# A word with its accents, so that a mark on a consonant is not lost with the edges of a phrase.
+WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
+
+# Characters that look like Cyrillic ones: Latin, and Greek capitals.
+LOOK_ALIKES = str.maketrans("ABCEHKMOPTXYaceopxyΑΒΓΕ", "АВСЕНКМОРТХУасеорхуАВГЕ")
+# In lower case, where nothing tells any more which capital a letter was.
+_LOWER_LOOK_ALIKES = str.maketrans("abcehkmoptxy", "авсенкмортху")
+_CYRILLIC = re.compile("[А-Яа-яЁё]")
 
 
 def lower(text: str) -> str:
@@ -16,42 +26,100 @@ def lower(text: str) -> str:
     return text.replace("İ", "I").lower()
 
 
-_SPECIAL_TOKEN = re.compile(
-    r"<\|[^<>|\n]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]|<br ?/?>|</?p>", re.IGNORECASE
-)
-_TAG = re.compile(
-    r"</?(?:b|i|u|em|strong|span|div|code|answer|ответ|font|mark|h[1-6])(?: [^<>\n]{0,100})?>", re.IGNORECASE
-)
-_LATEX = re.compile(r"\\(?:boxed|text(?:bf|it|rm)?|math(?:bf|rm|it)|displaystyle)\b|\\[()\[\]]|\$")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff]")
-_SPACE = re.compile(r"[^\S\n]+")
-_STRESS = re.compile("(?<=[аеёиоуыэюяАЕЁИОУЫЭЮЯ])[\u0300\u0301]")
+def in_cyrillic(text: str) -> str:
+    """The text with Latin look-alikes made Cyrillic in each word that has Cyrillic letters."""
+    return WORD.sub(lambda word: word[0].translate(LOOK_ALIKES) if _CYRILLIC.search(word[0]) else word[0], text)
 
 
-def clean(text: str) -> str:
-    """The first `LIMIT` characters without special tokens, tags, LaTeX, invisible characters and stress marks.
-
-    Special tokens become line ends, and every space, also the no-break one, becomes a plain space.
-    """
-    text = unicodedata.normalize("NFC", text.lstrip()[:LIMIT]).replace("\r", "\n")
-    text = _LATEX.sub("", _TAG.sub("", _SPECIAL_TOKEN.sub("\n", text)))
-    return without_stress(_SPACE.sub(" ", _INVISIBLE.sub("", text))).strip()
+# Stress marks on vowels, also the spacing one; a mark on a consonant is a fault of the text and stays.
+_STRESS = re.compile("(?<=[аеиоуыэюяѣaeiouyАЕИОУЫЭЮЯAEIOUY\u0308])[\u0300\u0301\u00b4]")
 
 
 def without_stress(text: str) -> str:
-    """The text without stress marks on vowels; a mark on a consonant is a fault of the text and stays."""
-    return _STRESS.sub("", text)
+    """The text without stress marks on vowels, composed."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _STRESS.sub("", unicodedata.normalize("NFD", text)))
 
 
-BULLET = re.compile(r"^[\s>#*_]*(?:[-•–—·]|\d{1,2}[.)])\s+")
+def fold(text: str) -> str:
+    """The form in which answers are compared: as the leaderboard does, and without stress, ё and look-alikes."""
+    plain = strict.normalise(unicodedata.normalize("NFKC", without_stress(text)))
+    return plain.replace("ё", "е").translate(_LOWER_LOOK_ALIKES)
+
+
+# The invisible characters that may stand inside the marker's word: they are dropped from the whole response, one fast
+# pass for each, hence so few.
+_COMMON_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+
+
+def without_invisible(text: str) -> str:
+    """The text without soft hyphens, zero-width characters and byte-order marks."""
+    if not text.isascii():
+        for character in _COMMON_INVISIBLE:
+            text = text.replace(character, "")
+    return text
+
+
+_SPECIAL_TOKEN = re.compile(
+    r"""
+    <[|｜][^<>|｜\n]{1,40}[|｜]>                    # <|im_end|>, <|eot_id|>, DeepSeek's <｜end▁of▁sentence｜>
+    | </?s> | </?(?:bos|eos|pad|unk|eot|end)>
+    | <(?:start|end)_of_turn>                       # Gemma
+    | \[/?(?:INST|NL|EOS|BOS|SEP|PAD|UNK|CLS)\]     # Mistral, YandexGPT, encoders
+    | <unused\d{1,3}> | <0x0A>
+    | <br[ ]?/?> | </?(?:p|li|ul|ol|div|pre)>       # tags that end a line
+    | <[|｜][^<>|｜\n]{0,40}$                       # one that generation cut off
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_TAG = re.compile(
+    r"</?(?:[biu]|(?i:em|strong|span|code|answer|ответ|font|mark|sub|sup|big|small|h[1-6])(?:\s[^<>\n]{0,100})?)>"
+)
+_LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\s]|\$")
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
+    "\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]"
+)
+_SPACE = re.compile("[^\\S\n]|\u2581")  # with the mark that tokenizers write for a space
+_SPACES = re.compile(" {2,}")
+_QUOTE = re.compile("[«»‹›„“”‟″〝〞「」『』]")
+_FENCE = re.compile(r"^ *```[A-Za-z]* *$", re.MULTILINE)
+_STAR_BULLET = re.compile(r"^[ >]*[*+](?= )", re.MULTILINE)
+_LINE_MARKUP = re.compile(r"^[ >]*(?:#{1,6}(?= )|>+) *", re.MULTILINE)
+_EMPHASIS = re.compile(r"[*`]+|~~|(?<![^\W_])_+|_+(?![^\W_])")
+
+
+def clean(text: str) -> str:
+    r"""The first lines of a text, without markup, special tokens, invisible characters and stress marks.
+
+    Returns:
+        At most `LIMIT` characters of whole lines; empty if the first line alone is longer. Special tokens are line
+        ends, bullets are `-`, quotes are `"`, every space is a plain one, and compatibility forms (full-width, circled)
+        are plain characters. It begins with `\n` where the text begins on a later line than the first.
+    """
+    stripped = text.lstrip()
+    below = "\n" in text[: len(text) - len(stripped)]
+    if len(stripped) > LIMIT:
+        stripped = stripped[: max(0, stripped.rfind("\n", 0, LIMIT + 1))]
+    piece = _LINE_END.sub("\n", without_stress(stripped))
+    piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
+    piece = _LATEX.sub(" ", html.unescape(piece) if "&" in piece else piece)
+    piece = _QUOTE.sub('"', _INVISIBLE.sub("", unicodedata.normalize("NFKC", piece)))
+    piece = _SPACES.sub(" ", _SPACE.sub(" ", piece))
+    piece = _LINE_MARKUP.sub("", _STAR_BULLET.sub("-", _FENCE.sub("", piece)))
+    return ("\n" if below else "") + _EMPHASIS.sub("", piece).rstrip()
+
+
+BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])\s+")
 
 
 def lines_of(text: str) -> list[str]:
-    """The first block of lines: from the first line that is not empty to the next that is."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if WORD.search(line):
-            lines.append(line)
-        elif lines:
-            break
+    """The lines of a cleaned text, stripped; one without a word is empty, and none at either end is."""
+    lines = [line.strip() if WORD.search(line) else "" for line in text.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    while lines and not lines[0]:
+        lines.pop(0)
     return lines

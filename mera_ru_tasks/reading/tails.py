@@ -1,0 +1,49 @@
+"""What may stand behind an answer: an explanation of it, or words that hedge it or take it back."""
+
+from __future__ import annotations
+
+import re
+
+_ALTERNATIVE = re.compile(r"\W*(?:или|либо)\b", re.IGNORECASE)
+_HEDGE = re.compile(
+    r"\W*(?:или|либо|а также|(?:а |но )?(?:возможно|вероятно|наверное?|может быть|может)|нет|хотя|точнее|вернее|впрочем"
+    r"|не уверена?)\b",
+    re.IGNORECASE,
+)
+_DENIAL = re.compile(
+    r"\W*(?:неверно|неправильно|ошибочно|неверн\w+ вариант\w*|не (?:подход|подойд|годи|верн|правильн)\w*)\b",
+    re.IGNORECASE,
+)
+_CROSS = re.compile("[❌✗✘✖❎🚫]")
+_EXPLANATION = re.compile(r"\W*(?:пояснени|объяснени|обосновани|комментари|разбор|причин)\w{0,2}\b", re.IGNORECASE)
+_REASON = re.compile(r"\W*(?:потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)", re.IGNORECASE)
+
+
+def is_alternative(text: str) -> bool:
+    """Whether the text begins with «или»."""
+    return _ALTERNATIVE.match(text) is not None
+
+
+def hedges(text: str) -> bool:
+    """Whether the text begins with a word that puts another answer beside the one before it."""
+    return _HEDGE.match(text) is not None
+
+
+def takes_back(text: str) -> bool:
+    """Whether the text, which stands behind an answer on its line, hedges it or says that it is wrong."""
+    return hedges(text) or _DENIAL.match(text) is not None or _CROSS.search(text) is not None
+
+
+def gives_reason(text: str) -> bool:
+    """Whether the text begins with «потому что» or its like, or with «Пояснение»."""
+    return _REASON.match(text) is not None or _EXPLANATION.match(text) is not None
+
+
+def is_doubtful(gap: str) -> bool:
+    """Whether the signs between letters and the next word question the answer, are an ellipsis, or join the two."""
+    return "?" in gap or ".." in gap or (gap[:1] in ("-", "–", "—") and gap.rstrip() == gap)
+
+
+def sign_behind_letters(gap: str) -> str:
+    """The first sign between letters and the next word, past those that close the letters' own quotes or brackets."""
+    return gap.lstrip("\"']}>").strip()[:1]

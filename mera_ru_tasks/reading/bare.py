@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from mera_ru_tasks.benchmarks import AnswerFormat
+from mera_ru_tasks.reading import tails
 from mera_ru_tasks.reading.letters import parse_letters
 from mera_ru_tasks.reading.options import join_letters, leaderboard_letters, letters_of_lines
 from mera_ru_tasks.reading.phrases import is_bare_phrase, parse_phrase
@@ -43,10 +44,12 @@ def _begins_with_answer(lines: list[str], answer_format: AnswerFormat) -> bool:
     if parsed is None or first is None or len(first[0]) > 1:
         return False
     found, rest = parsed
-    if not (first[0].isupper() or line[first.end() :].startswith(")")):
-        return False
+    below = lines[1] if len(lines) > 1 else ""
     if not WORD.search(rest):
         # Prose that a line end breaks behind «В» goes on in lower case.
-        return not (len(lines) > 1 and found[-1] in "АВ" and lines[1][:1].islower())
+        return not (found[-1] in ("А", "В") and below[:1].islower())
     label = (_LABEL_OF_UNIT if answer_format.unit else _LABEL).match(rest)
-    return label is not None and len(found) == 1 and (len(lines) == 1 or not lines[1])
+    if label is None or len(found) > 1 or (label[0] == "," and found == ["А"]):  # «А, понятно»
+        return False
+    is_label = first[0].isupper() or label[0] == ")"
+    return is_label and (not below or label[0] == ";" or tails.gives_reason(below))

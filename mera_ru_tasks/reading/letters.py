@@ -11,10 +11,18 @@ from mera_ru_tasks.reading.text import LOOK_ALIKES, WORD
 # Words that may lead over to letters. «Неверный» and its like are not among them: with those a letter is no answer.
 LEAD_WORDS = frozenset(
     """
-    это только вариант варианты варианта вариантом вариантами опция опции буква буквы букву буквой буквами под пункт
-    пункты номер текст тексты фраза фразы фразу продолжение продолжения ответ ответы
+    это только конечно разумеется очевидно безусловно несомненно вариант варианты варианта вариантом вариантами ответа
+    опция опции буква буквы букву буквой буквами под пункт пункты номер текст тексты фраза фразы фразу продолжение
+    продолжения ответ ответы
     правильный правильные правильными верный верные верными подходящий подходящие следующий следующие
     подходит подходят является являются будет выбираю
+    """.split()
+)
+# Words that may follow letters: «Б подходит».
+_AFFIRMING = frozenset(
+    """
+    подходит подходят верен верна верно верны верный верные верным верными правильный правильные правильно правильным
+    правильными является являются вариант варианты ответ ответы текст
     """.split()
 )
 _AND = frozenset(["и", "and", "плюс"])
@@ -24,9 +32,9 @@ _ONE_LETTER_WORDS = frozenset("АВИОУКСЯI")
 _ABBREVIATIONS = frozenset("гд")
 # A single letter in quotes or brackets of its own; inside of these it is the same as without.
 _WRAPPED = re.compile(r"[\"'(\[{<] ?([^\W\d_]) ?[\"')\]}>]")
-_WRAPPING = re.compile(r"[\s\"'()\[\]{}<>]+")
+_CLOSING = re.compile(r"[\s\"')\]}>]+")
 _SIGNS = ("", ";", ",", "/", "|", "&", "+", ".;", ".,")
-# All that may stand between two letters of an answer, without spaces, quotes and brackets.
+# All that may stand between two letters of an answer, without spaces and what closes quotes and brackets.
 _SEPARATORS = frozenset(sign + word for sign in _SIGNS for word in ("", *_AND, "атакже"))
 
 
@@ -46,7 +54,7 @@ class Letters:
 def letters_of_line(line: str, letters: str) -> Letters | None:
     """The letters that a whole line answers with, where the rest of it only explains them; None where it is not so."""
     parsed = parse_letters(line, letters)
-    if parsed is None:
+    if parsed is None or tails.is_crossed(line):
         return None
     found, rest = parsed
     following = WORD.search(rest)
@@ -82,7 +90,7 @@ def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
         at += _conjunction(words, at)
         letter = _letter_at(line, words, at, letters)
         gap = line[end : words[at].start()] if at < len(words) else ""
-        if letter is None or _WRAPPING.sub("", gap.lower()) not in _SEPARATORS:
+        if letter is None or _CLOSING.sub("", gap.lower()) not in _SEPARATORS:
             break
         if not letter:
             return None
@@ -115,7 +123,7 @@ def _letter_at(line: str, words: list[re.Match[str]], at: int, letters: str) -> 
         return letter
     gap = line[words[at].end() : following.start()].strip()
     is_function_word = word.translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (
-        not gap or (gap == "," and word.islower())
+        (not gap and following[0].lower() not in _AFFIRMING) or (gap == "," and word.islower())
     )
     is_abbreviation = word in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
     return None if is_function_word or is_abbreviation else letter
@@ -132,14 +140,15 @@ def as_letter(word: str, letters: str) -> str | None:
 def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
     """Whether what stands behind letters, from the word `following` on, is an explanation or the option's text."""
     gap = rest[: following.start()]
-    if tails.takes_back(rest) or tails.is_doubtful(gap):
+    if tails.takes_back(rest) or tails.is_doubtful(gap, following[0]):
         return False
-    if tails.gives_reason(rest):
+    if tails.gives_reason(rest) or all(word.lower() in _AFFIRMING for word in WORD.findall(rest)):
         return True
     sign = tails.sign_behind_letters(gap)
-    if sign == ";":
-        return len(following[0]) > 1 and not following[0].isdigit()
-    return sign not in ("", ",", "/", "|", "&", "+")
+    if sign in (";", ","):
+        is_text = len(following[0]) > 1 and not following[0].isdigit()
+        return is_text and (sign == ";" or following[0][0].isupper())
+    return sign not in ("", "/", "|", "&", "+")
 
 
 # A further letter with its option's text: «…; Д. text», «…), Д) text», «…", Д "text"».
@@ -147,7 +156,8 @@ _LABEL = re.compile(r"(?P<before>[;,]|[)\"](?= ))[ ]?(?:и )?\"?(?P<letter>[^\W\
 _CAPITAL = re.compile(r"(?<![^\W_])[А-ЯA-ZΑ-Ω](?![^\W_]|[\u0300-\u036f]|-\w)")
 # «Варианты Б, В и Г не подходят»: letters that are named only to be refuted.
 _REFUTED = re.compile(
-    r"(?<![^\W_])[А-ЯA-Z](?:(?:[,;]? | и |, и )[А-ЯA-Z]){0,6} (?:тут |здесь |же )?"
+    r", а не [А-ЯA-Z]\b"
+    r"|(?<![^\W_])[А-ЯA-Z](?:(?:[,;]? | и |, и )[А-ЯA-Z]){0,6} (?:тут |здесь |же )?"
     r"(?:не (?:подход|подойд|год|соответств|вяж|соглас)|невер|не вер|неправ|ошибоч|противореч|отпада|исключ|лишн)\w*"
 )
 

@@ -10,9 +10,11 @@ from mera_ru_tasks.reading.text import WORD, lower
 _WORD = "ответ"
 # The three patterns match behind that word.
 # «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
-_COLON = re.compile(r"ы?(?P<about>[^\n:：.!?;,]{0,60})[:：]")
+_COLON = re.compile(r"ы?(?![^\W_])(?P<about>[^\n:：.!?;,]{0,60})[:：]")
 # «Ответ — Б», «Ответ = Б», and «Ответ» alone on its line, as a heading
-_DASH_OR_LINE_END = re.compile(r"ы?(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?(?:[—–−=→]|->|(?<=\s)-|\n)")
+_DASH_OR_LINE_END = re.compile(
+    r"ы?(?![^\W_])(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?(?:[—–−=→]|->|(?<=\s)-|\n)"
+)
 # «Ответ Б», «Ответ А и Е»: only where nothing else is on the line
 _LETTERS = re.compile(r"ы?[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| | и )[^\W\d_]){0,5}[.*_\"»]{0,6}\s*(?:\n|$))")
 

@@ -25,13 +25,16 @@ _NO_ANSWER = re.compile(
 _LEAD = re.compile(
     r"""
     (?:
-        это(?:\s*:)?\s+(?:[—–-]\s+)?
+        это(?:\sже)?[:,]?\s(?:[—–-]\s)?
+        | (?:конечно(?:\sже)?|разумеется|очевидно|безусловно|несомненно),?\s
         | (?:загаданное\s|языковая\s|искомое\s)?
           (?:слово|отгадка|разгадка|фраза|синоним|регионализм|выражение|единица)(?:"?\s?(?:[:—–=]|\s-)\s*|\s?(?="))
     ){1,3}
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_THIS = re.compile(r"^это (?:[—–-] )?", re.IGNORECASE)
+_SENTENCE_SIGN = re.compile(r"[,:;!?]|\. | [—–-] ")
 # Where the explanation of a phrase begins.
 _CUT = re.compile(
     r"""
@@ -39,6 +42,7 @@ _CUT = re.compile(
     | \.{2,} | [?。！？]
     | :\s | \s[—–-]+\s | \s(?:->|=>|[→⇒])\s
     | ,\s(?=котор|ведь\b|ибо\b|а\sне\b)
+    | [,;]\s(?=(?:он|она|оно|они|его|её|ее|их|ей|ему|им)\b)
     | ,?\s(?=(?:потому\sчто|так\sкак|поскольку)\b|т\.\s?к\.|(?:пояснение|объяснение|обоснование|комментарий)\s?[:—–-])
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -60,6 +64,8 @@ def parse_phrase(line: str) -> str:
     """
     text, asides = _split_asides(BULLET.sub("", line))
     text = _without_lead(text)
+    if tails.hedges(text):
+        return ""
     cut = _CUT.search(text)
     if cut is not None:
         behind = text[cut.end() :]
@@ -68,13 +74,13 @@ def parse_phrase(line: str) -> str:
         text = text[: cut.start()]
         asides.append(behind)
     for aside in asides:
-        if tails.is_alternative(aside):
-            text += f", {aside}"
+        alternative = tails.without_or(aside)
+        if alternative != aside:
+            text += f"; {alternative}"
         elif tails.takes_back(aside):
             return ""
     phrase = _SEMICOLON.sub("; ", " ".join(in_cyrillic(_trimmed(text.replace('"', ""))).lower().split()))
-    longest = max(len(WORD.findall(part)) for part in re.split("[;,]", phrase))
-    return "" if longest > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
+    return "" if len(WORD.findall(phrase)) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 
 def parse_phrases(lines: list[str]) -> str:
@@ -82,19 +88,20 @@ def parse_phrases(lines: list[str]) -> str:
     phrases = [parse_phrase(lines[0])]
     listed = BULLET.match(lines[0])
     for line in lines[1:]:
-        if not (tails.is_alternative(line) or (listed and BULLET.match(line))):
+        alternative = tails.without_or(line)
+        if alternative == line and not (listed and BULLET.match(line)):
             break
-        phrases.append(parse_phrase(line))
+        phrases.append(parse_phrase(alternative))
     return "; ".join(phrases) if all(phrases) else ""
 
 
 def is_bare_phrase(line: str) -> bool:
     """Whether a line that nothing announces is a word or short phrase rather than a sentence."""
-    text = _without_lead(line)
+    text = _THIS.sub("", _trimmed(BULLET.sub("", line)), count=1)
+    ends = line.rstrip("\"' )]")[-1:] in (".", "!", "?")
     words = WORD.findall(text)
-    ends = line.rstrip("\"' )]")[-1:] in (".", "!", "?", "…")
-    inner = any(sign in text for sign in ",:;!?") or ". " in text or "-- " in text or " — " in text or " – " in text
-    return not inner and 0 < len(words) <= (1 if ends else _MOST_BARE_WORDS) and not is_sentence(text)
+    is_short = 0 < len(words) <= (1 if ends else _MOST_BARE_WORDS)
+    return is_short and not _SENTENCE_SIGN.search(text) and not is_sentence(text)
 
 
 def is_sentence(text: str) -> bool:

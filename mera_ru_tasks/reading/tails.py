@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-_ALTERNATIVE = re.compile(r"\W*(?:или|либо)\b", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"^\W*(?:или|либо)\b", re.IGNORECASE)
 _HEDGE = re.compile(
     r"\W*(?:или|либо|а также|(?:а |но )?(?:возможно|вероятно|наверное?|может быть|может)|нет|хотя|точнее|вернее|впрочем"
-    r"|не уверена?)\b",
+    r"|не уверена?|скорее|видимо|похоже|кажется|думаю)\b",
     re.IGNORECASE,
 )
 _DENIAL = re.compile(
@@ -16,12 +16,12 @@ _DENIAL = re.compile(
 )
 _CROSS = re.compile("[❌✗✘✖❎🚫]")
 _EXPLANATION = re.compile(r"\W*(?:пояснени|объяснени|обосновани|комментари|разбор|причин)\w{0,2}\b", re.IGNORECASE)
-_REASON = re.compile(r"\W*(?:потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)", re.IGNORECASE)
+_REASON = re.compile(r"\W*(?:а не|потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)", re.IGNORECASE)
 
 
-def is_alternative(text: str) -> bool:
-    """Whether the text begins with «или»."""
-    return _ALTERNATIVE.match(text) is not None
+def without_or(text: str) -> str:
+    """The text without the «или» that it begins with."""
+    return _ALTERNATIVE.sub("", text)
 
 
 def hedges(text: str) -> bool:
@@ -31,7 +31,12 @@ def hedges(text: str) -> bool:
 
 def takes_back(text: str) -> bool:
     """Whether the text, which stands behind an answer on its line, hedges it or says that it is wrong."""
-    return hedges(text) or _DENIAL.match(text) is not None or _CROSS.search(text) is not None
+    return hedges(text) or _DENIAL.match(text) is not None or is_crossed(text)
+
+
+def is_crossed(text: str) -> bool:
+    """Whether a cross marks the text as wrong."""
+    return _CROSS.search(text) is not None
 
 
 def gives_reason(text: str) -> bool:
@@ -39,9 +44,10 @@ def gives_reason(text: str) -> bool:
     return _REASON.match(text) is not None or _EXPLANATION.match(text) is not None
 
 
-def is_doubtful(gap: str) -> bool:
+def is_doubtful(gap: str, word: str) -> bool:
     """Whether the signs between letters and the next word question the answer, are an ellipsis, or join the two."""
-    return "?" in gap or ".." in gap or (gap[:1] in ("-", "–", "—") and gap.rstrip() == gap)
+    joined = gap == "-" or (gap in ("–", "—") and len(word) == 1)  # «Г-н», «А—Е»
+    return "?" in gap or ".." in gap or joined
 
 
 def sign_behind_letters(gap: str) -> str:

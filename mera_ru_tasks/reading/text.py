@@ -76,7 +76,7 @@ _SPECIAL_TOKEN = re.compile(
 _TAG = re.compile(
     r"</?(?:[biu]|(?i:em|strong|span|code|answer|ответ|font|mark|sub|sup|big|small|h[1-6])(?:\s[^<>\n]{0,100})?)>"
 )
-_LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\s]|\$")
+_LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\n]|\$")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"

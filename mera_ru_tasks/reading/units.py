@@ -12,7 +12,7 @@ from mera_ru_tasks.reading.text import BULLET, WORD
 
 # More words that no sign parts from the letter are a sentence.
 _MOST_UNSEPARATED = 3
-_NOUN = re.compile(r"\W*(?:слово|(?:языковая )?единица|синоним|регионализм) (?=\w)", re.IGNORECASE)
+_NOUN = re.compile(r"\W*(?:слово|(?:языковая )?единица|синоним|регионализм)(?: ?[:—–=] ?| (?=\w))", re.IGNORECASE)
 
 
 def letter_and_unit(lines: list[str], answer_format: AnswerFormat) -> str:
@@ -34,17 +34,19 @@ def letter_and_unit(lines: list[str], answer_format: AnswerFormat) -> str:
         return ""
     following = WORD.search(rest)
     unit = _unit_behind(rest, following) if following else _unit_below(lines[1:], answer_format.letters)
+    if unit and len(lines) > 1 and following and _is_another(lines[1], found, answer_format.letters):
+        return ""
     return "" if unit is None else "; ".join(filter(None, (found[0], unit)))
 
 
 def _unit_behind(rest: str, following: re.Match[str]) -> str | None:
     """The unit behind the letter on its line, the word `following` on; empty if there is none, None for a sentence."""
     gap = rest[: following.start()]
-    if tails.takes_back(rest) or tails.is_doubtful(gap):
+    if tails.takes_back(rest) or tails.is_doubtful(gap, following[0]):
         return None
     if tails.gives_reason(rest):
         return ""
-    unit = parse_phrase(_NOUN.sub("", rest))
+    unit = parse_phrase(_without_noun(rest))
     unit = "" if is_sentence(unit) else unit
     sign = tails.sign_behind_letters(gap)
     if sign in ("", ","):
@@ -52,11 +54,26 @@ def _unit_behind(rest: str, following: re.Match[str]) -> str | None:
     return unit
 
 
+def _without_noun(text: str) -> str:
+    """The text without «слово» or its like before the unit."""
+    noun = _NOUN.match(text)
+    return text[noun.end() :] if noun else text
+
+
+def _is_another(line: str, found: list[str], letters: str) -> bool:
+    """Whether a line answers with another letter."""
+    parsed = parse_letters(BULLET.sub("", line), letters)
+    return parsed is not None and not set(parsed[0]) <= set(found)
+
+
 def _unit_below(lines: list[str], letters: str) -> str | None:
     """The unit on the line below the letter's; empty if something else is there, None if it hedges the letter."""
+    if len(lines) == 2 and not lines[0]:
+        lines = lines[1:]  # a unit below an empty line, and nothing else
     line = BULLET.sub("", lines[0]) if lines else ""
     if tails.hedges(line) and named(line, letters):
         return None
+    line = _without_noun(line)
     return parse_phrase(line) if is_bare_phrase(line) and not tails.gives_reason(line) else ""
 
 

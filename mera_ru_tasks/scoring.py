@@ -84,12 +84,14 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
     """
     if not extraction:
         return 0
-    given = [fold(answer) for answer in _BETWEEN_ANSWERS.split(extraction)]
     if answer_format.letters:
-        wanted = [fold(answer) for answer in _BETWEEN_ANSWERS.split(reference)]
-        return int(fold(extraction) == fold(reference) or sorted(given) == sorted(wanted))
-    accepted = {answer for entry in reference.split(";") if (answer := fold(entry))}
-    return int(fold(extraction) in accepted or all(answer in accepted for answer in given))
+        return int(fold(extraction) == fold(reference) or _answers(extraction) == _answers(reference))
+    accepted = {fold(entry) for entry in reference.split(";")} - {""}
+    return int(fold(extraction) in accepted or accepted.issuperset(_answers(extraction)))
+
+
+def _answers(text: str) -> list[str]:
+    return sorted(fold(answer) for answer in _BETWEEN_ANSWERS.split(text))
 
 
 def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:

@@ -25,6 +25,8 @@ _AFFIRMING = frozenset(
     правильными является являются вариант варианты ответ ответы текст
     """.split()
 )
+# Before these, «А» is a letter rather than a conjunction: «А тоже подходит».
+_JUDGING = _AFFIRMING | {"тоже", "также"}
 _AND = frozenset(["и", "and", "плюс"])
 # Single letters that are also words of a sentence.
 _ONE_LETTER_WORDS = frozenset("АВИОУКСЯI")
@@ -56,10 +58,10 @@ def letters_of_line(line: str, letters: str) -> Letters | None:
     parsed = parse_letters(line, letters)
     if parsed is None or tails.is_crossed(line):
         return None
-    found, rest = parsed
+    found, rest = parsed[0], _REFUTED.sub(" ", parsed[1])
     following = WORD.search(rest)
-    if following is None:
-        return Letters(found, explained=False)
+    if following is None or tails.gives_reason(rest):
+        return Letters(found, explained=following is not None)
     further = further_labels(found, rest, letters)
     if further is None or not (len(further) or _begins_explanation(rest, following)):
         return None
@@ -123,7 +125,7 @@ def _letter_at(line: str, words: list[re.Match[str]], at: int, letters: str) -> 
         return letter
     gap = line[words[at].end() : following.start()].strip()
     is_function_word = word.translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (
-        (not gap and following[0].lower() not in _AFFIRMING) or (gap == "," and word.islower())
+        (not gap and following[0].lower() not in _JUDGING) or (gap == "," and word.islower())
     )
     is_abbreviation = word in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
     return None if is_function_word or is_abbreviation else letter
@@ -142,7 +144,7 @@ def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
     gap = rest[: following.start()]
     if tails.takes_back(rest) or tails.is_doubtful(gap, following[0]):
         return False
-    if tails.gives_reason(rest) or all(word.lower() in _AFFIRMING for word in WORD.findall(rest)):
+    if all(word.lower() in _AFFIRMING for word in WORD.findall(rest)):
         return True
     sign = tails.sign_behind_letters(gap)
     if sign in (";", ","):
@@ -154,11 +156,11 @@ def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
 # A further letter with its option's text: «…; Д. text», «…), Д) text», «…", Д "text"».
 _LABEL = re.compile(r"(?P<before>[;,]|[)\"](?= ))[ ]?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(—–-]| \")")
 _CAPITAL = re.compile(r"(?<![^\W_])[А-ЯA-ZΑ-Ω](?![^\W_]|[\u0300-\u036f]|-\w)")
+_BEFORE_SENTENCE = '.!?:;"()—–-'
 # «Варианты Б, В и Г не подходят»: letters that are named only to be refuted.
 _REFUTED = re.compile(
-    r", а не [А-ЯA-Z]\b"
-    r"|(?<![^\W_])[А-ЯA-Z](?:(?:[,;]? | и |, и )[А-ЯA-Z]){0,6} (?:тут |здесь |же )?"
-    r"(?:не (?:подход|подойд|год|соответств|вяж|соглас)|невер|не вер|неправ|ошибоч|противореч|отпада|исключ|лишн)\w*"
+    r",? а не [А-ЯA-Z]\b"
+    rf"|(?<![^\W_])[А-ЯA-Z](?:(?:[,;]? | и |, и )[А-ЯA-Z]){{0,6}} (?:тут |здесь |же )?{tails.REFUTATION}"
 )
 
 
@@ -177,7 +179,7 @@ def further_labels(found: list[str], rest: str, letters: str) -> list[str] | Non
         if _style(label["sign"]) == style and is_capital and not is_initial:
             further.append(as_letter(label["letter"], letters) or "")
     known = {*found, *further}
-    return None if "" in known or named(_REFUTED.sub(" ", rest), letters) - known else further
+    return None if "" in known or named(rest, letters) - known else further
 
 
 def _style(text: str) -> str:
@@ -188,11 +190,19 @@ def _style(text: str) -> str:
 
 def named(text: str, letters: str) -> set[str]:
     """The option letters that a text names: capitals by themselves, but not «А» and «В» as words of a sentence."""
-    named = set()
+    found = set()
     for match in _CAPITAL.finditer(text):
         letter = as_letter(match[0], letters)
-        behind = text[match.end() : match.end() + 2]
-        is_word = letter in ("А", "В") and len(behind) == 2 and behind[0] == " " and behind[1].isalpha()
-        if letter and not is_word:
-            named.add(letter)
-    return named
+        if letter and not _begins_sentence(text, match):
+            found.add(letter)
+    return found
+
+
+def _begins_sentence(text: str, capital: re.Match[str]) -> bool:
+    """Whether a capital is «А» or «В» as the first word of a sentence, also with a comma: «А, понятно»."""
+    before = text[: capital.start()].rstrip()[-1:]
+    following = WORD.search(text, capital.end())
+    if capital[0] not in "АВAB" or (before and before not in _BEFORE_SENTENCE) or following is None:
+        return False
+    gap = text[capital.end() : following.start()]
+    return gap in (" ", ", ", "! ") and following[0].lower() not in _JUDGING and len(following[0]) > 1

@@ -38,15 +38,18 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
         return []
     found = list(first.found)
     listed = BULLET.match(lines[0]) is not None
-    may_go_on = listed or below or not first.explained
+    adjacent = True
     for number, line in enumerate(lines[1:], start=1):
         if not line:
-            may_go_on = listed
+            adjacent = listed
             continue
         entry = _entry(line, letters)
         same_kind = entry is not None and entry.explained == first.explained and bool(BULLET.match(line)) == listed
-        if entry is None or not same_kind or not may_go_on:
-            return found if _only_follows(lines[number], found, first, letters) else []
+        in_order = listed or below or not first.explained or (entry is not None and found[-1] < entry.found[0])
+        if entry is None or not (same_kind and in_order and adjacent):
+            return found if _only_follows(line, found, first, letters) else []
+        if first.explained and any(map(tails.refutes, lines[: number + 1])):
+            return []
         found += entry.found
     return found
 

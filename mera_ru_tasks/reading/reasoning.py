@@ -33,7 +33,7 @@ def drop_reasoning(response: str) -> str:
         return text
     lowered = lower(text)
     end = max((at + len(mark) for mark in _CLOSING if (at := lowered.rfind(mark)) >= 0), default=0)
-    if any(lowered.find(mark, end) >= 0 for mark in _OPENING):
+    if any(lowered.rfind(mark, end) >= 0 for mark in _OPENING):
         return ""
     if not end:
         return text

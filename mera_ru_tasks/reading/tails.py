@@ -10,13 +10,14 @@ _HEDGE = re.compile(
     r"|не уверена?|скорее|видимо|похоже|кажется|думаю)\b",
     re.IGNORECASE,
 )
-_DENIAL = re.compile(
-    r"\W*(?:неверно|неправильно|ошибочно|неверн\w+ вариант\w*|не (?:подход|подойд|годи|верн|правильн)\w*)\b",
-    re.IGNORECASE,
-)
+# Words that say of an answer that it is wrong, and those that say so of others: «Б и В противоречат тексту».
+_DENIAL = r"(?:не (?:подход|подойд|годи|верн|правильн)|неверн|неверен|неправильн|ошибоч)\w*"
+REFUTATION = rf"(?:{_DENIAL}|(?:не (?:соответств|вяж|соглас)|противореч|отпада|исключ|лишн)\w*)"
+_BEGINS_WITH_DENIAL = re.compile(rf"\W*{_DENIAL}", re.IGNORECASE)
+_REFUTES = re.compile(rf"\b{REFUTATION}", re.IGNORECASE)
 _CROSS = re.compile("[❌✗✘✖❎🚫]")
 _EXPLANATION = re.compile(r"\W*(?:пояснени|объяснени|обосновани|комментари|разбор|причин)\w{0,2}\b", re.IGNORECASE)
-_REASON = re.compile(r"\W*(?:а не|потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)", re.IGNORECASE)
+_REASON = re.compile(r"\W*(?:потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)", re.IGNORECASE)
 
 
 def without_or(text: str) -> str:
@@ -31,7 +32,12 @@ def hedges(text: str) -> bool:
 
 def takes_back(text: str) -> bool:
     """Whether the text, which stands behind an answer on its line, hedges it or says that it is wrong."""
-    return hedges(text) or _DENIAL.match(text) is not None or is_crossed(text)
+    return hedges(text) or _BEGINS_WITH_DENIAL.match(text) is not None or is_crossed(text)
+
+
+def refutes(text: str) -> bool:
+    """Whether the text says anywhere that something is wrong."""
+    return _REFUTES.search(text) is not None
 
 
 def is_crossed(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 import unicodedata
@@ -10,6 +11,8 @@ from mera_ru_tasks import strict
 
 # An answer whose first line needs more characters than this is none. Patterns only ever run on pieces of this length.
 LIMIT = 4000
+# An answer has at most so many lines: a long list is none.
+_MOST_LINES = 40
 
 # A word with its accents, so that a mark on a consonant is not lost with the edges of a phrase.
 WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
@@ -42,6 +45,7 @@ def without_stress(text: str) -> str:
     return unicodedata.normalize("NFC", _STRESS.sub("", unicodedata.normalize("NFD", text)))
 
 
+@functools.lru_cache(maxsize=4096)
 def fold(text: str) -> str:
     """The form in which answers are compared: as the leaderboard does, and without stress, ё and look-alikes."""
     plain = strict.normalise(unicodedata.normalize("NFKC", without_stress(text)))
@@ -116,10 +120,11 @@ BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a cleaned text, stripped; one without a word is empty, and none at either end is."""
-    lines = [line.strip() if WORD.search(line) else "" for line in text.split("\n")]
+    """The first lines of a cleaned text from the first with a word on, stripped; a later one without words is empty."""
+    first = WORD.search(text)
+    begin = text.rfind("\n", 0, first.start()) + 1 if first else len(text)
+    lines = text[begin:].rstrip().split("\n", _MOST_LINES)[:_MOST_LINES] if first else []
+    lines = [line.strip() if WORD.search(line) else "" for line in lines]
     while lines and not lines[-1]:
         lines.pop()
-    while lines and not lines[0]:
-        lines.pop(0)
     return lines

@@ -10,8 +10,8 @@ from mera_ru_tasks.reading.letters import LEAD_WORDS, as_letter, further_labels,
 from mera_ru_tasks.reading.phrases import is_bare_phrase, is_sentence, parse_phrase
 from mera_ru_tasks.reading.text import BULLET, WORD
 
-# More words that no sign parts from the letter are a sentence.
-_MOST_UNSEPARATED = 3
+# More words that nothing or only a comma parts from the letter are a sentence.
+_MOST_WORDS = 3
 _NOUN = re.compile(r"\W*(?:слово|(?:языковая )?единица|синоним|регионализм)(?: ?[:—–=] ?| (?=\w))", re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ def _unit_behind(rest: str, following: re.Match[str]) -> str | None:
     unit = "" if is_sentence(unit) else unit
     sign = tails.sign_behind_letters(gap)
     if sign in ("", ","):
-        return unit if unit and (sign or len(WORD.findall(unit)) <= _MOST_UNSEPARATED) else None
+        return unit if unit and len(WORD.findall(unit)) <= _MOST_WORDS else None
     return unit
 
 
@@ -71,7 +71,7 @@ def _unit_below(lines: list[str], letters: str) -> str | None:
     if len(lines) == 2 and not lines[0]:
         lines = lines[1:]  # a unit below an empty line, and nothing else
     line = BULLET.sub("", lines[0]) if lines else ""
-    if tails.hedges(line) and named(line, letters):
+    if (tails.hedges(line) and named(line, letters)) or parse_letters(line, letters):
         return None
     line = _without_noun(line)
     return parse_phrase(line) if is_bare_phrase(line) and not tails.gives_reason(line) else ""
@@ -91,4 +91,4 @@ def _unit_and_letter(line: str, letters: str) -> str:
     phrase = parse_phrase(unit)
     if gap[:1] not in (";", ",", "(", "[", "—", "–", "-") or "?" in line or is_sentence(unit) or named(unit, letters):
         return ""
-    return f"{letter}; {phrase}" if phrase and len(WORD.findall(unit)) <= _MOST_UNSEPARATED + 1 else ""
+    return f"{letter}; {phrase}" if phrase and len(WORD.findall(unit)) <= _MOST_WORDS else ""

@@ -10,7 +10,7 @@ from mera_ru_tasks.reading.text import BULLET, WORD, in_cyrillic
 # A phrase of more words is a sentence.
 _MOST_WORDS = 8
 # A response without a marker is a phrase only up to so many words, and with a full stop only if it is one word.
-_MOST_BARE_WORDS = 3
+_MOST_BARE_WORDS = 4
 _SENTENCE_WORDS = frozenset(
     """
     не нет ни но я мы ты вы он она оно они мне меня что чтобы если как когда где кажется думаю знаю можно нужно
@@ -80,7 +80,7 @@ def parse_phrase(line: str) -> str:
         elif tails.takes_back(aside):
             return ""
     phrase = _SEMICOLON.sub("; ", " ".join(in_cyrillic(_trimmed(text.replace('"', ""))).lower().split()))
-    return "" if len(WORD.findall(phrase)) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
+    return "" if count_words(phrase) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 
 def parse_phrases(lines: list[str]) -> str:
@@ -99,9 +99,13 @@ def is_bare_phrase(line: str) -> bool:
     """Whether a line that nothing announces is a word or short phrase rather than a sentence."""
     text = _THIS.sub("", _trimmed(BULLET.sub("", line)), count=1)
     ends = line.rstrip("\"' )]")[-1:] in (".", "!", "?")
-    words = WORD.findall(text)
-    is_short = 0 < len(words) <= (1 if ends else _MOST_BARE_WORDS)
+    is_short = 0 < count_words(text) <= (1 if ends else _MOST_BARE_WORDS)
     return is_short and not _SENTENCE_SIGN.search(text) and not is_sentence(text)
+
+
+def count_words(text: str) -> int:
+    """The number of words; one with hyphens is one."""
+    return sum(WORD.search(piece) is not None for piece in text.split())
 
 
 def is_sentence(text: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading import tails
 from mera_ru_tasks.reading.letters import LEAD_WORDS, as_letter, further_labels, named, parse_letters
-from mera_ru_tasks.reading.phrases import is_bare_phrase, is_sentence, parse_phrase
+from mera_ru_tasks.reading.phrases import count_words, is_bare_phrase, is_sentence, parse_phrase
 from mera_ru_tasks.reading.text import BULLET, WORD
 
 # More words that nothing or only a comma parts from the letter are a sentence.
@@ -50,7 +50,7 @@ def _unit_behind(rest: str, following: re.Match[str]) -> str | None:
     unit = "" if is_sentence(unit) else unit
     sign = tails.sign_behind_letters(gap)
     if sign in ("", ","):
-        return unit if unit and len(WORD.findall(unit)) <= _MOST_WORDS else None
+        return unit if unit and count_words(unit) <= _MOST_WORDS else None
     return unit
 
 
@@ -91,4 +91,4 @@ def _unit_and_letter(line: str, letters: str) -> str:
     phrase = parse_phrase(unit)
     if gap[:1] not in (";", ",", "(", "[", "—", "–", "-") or "?" in line or is_sentence(unit) or named(unit, letters):
         return ""
-    return f"{letter}; {phrase}" if phrase and len(WORD.findall(unit)) <= _MOST_WORDS else ""
+    return f"{letter}; {phrase}" if phrase and count_words(unit) <= _MOST_WORDS else ""

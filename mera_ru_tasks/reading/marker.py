@@ -11,9 +11,9 @@ _WORD = "ответ"
 # The three patterns match behind that word.
 # «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
 _COLON = re.compile(r"ы?(?![^\W_])(?P<about>[^\n:：.!?;,]{0,60})[:：]")
-# «Ответ — Б», «Ответ = Б», and «Ответ» alone on its line, as a heading
+# «Ответ — Б», «Ответ = Б», «| Ответ | Б |», and «Ответ» alone on its line, as a heading
 _DASH_OR_LINE_END = re.compile(
-    r"ы?(?![^\W_])(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?(?:[—–−=→]|->|(?<=\s)-|\n)"
+    r"ы?(?![^\W_])(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?(?:[—–−=→|]|->|(?<=\s)-|\n)"
 )
 # «Ответ Б», «Ответ А и Е»: only where nothing else is on the line
 _LETTERS = re.compile(r"ы?[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| | и )[^\W\d_]){0,5}[.*_\"»]{0,6}\s*(?:\n|$))")
@@ -24,7 +24,7 @@ _BRACKETED = re.compile(r"\([^()]*\)")
 _ABOUT_WORDS = frozenset(
     """
     на к загадку загадке вопрос вопросу задачу задаче задание заданию эту этой этот этому это будет таков такой
-    следующий в формате требуемом нужном одной одним буквой буквами словом строкой модели 1 2 3
+    следующий в формате требуемом нужном одной одним буквой буквами словом строкой модели
     """.split()
 )
 # What may stand before the word, from the head of its line or sentence, where there is no colon.
@@ -34,11 +34,11 @@ _LEAD_WORDS = frozenset(
     вот и поэтому
     """.split()
 )
-# Words before «ответ» with which it is not the answer that the model gives.
-_ANOTHER = re.compile(
-    r"(?<![^\W_])(?:не|ошибочн|ложн|возможн|вероятн|предпол|предварит|альтернатив|друг|ин[оы]|чуж|перв|втор|прошл|предыдущ"
-    r"|пример|какой|каков)\w{0,12}[\s\"'«*_]{1,4}$"
+# Words before «ответ» with which it is not the answer that the model gives, and those with which it is a second one.
+_NOT_GIVEN = re.compile(
+    r"(?<![^\W_])(?:не|ошибочн|ложн|предпол|предварит|чуж|перв|прошл|предыдущ|пример|какой|каков)\w{0,12}[\s\"'«*_]{1,4}$"
 )
+_SECOND = re.compile(r"(?<![^\W_])(?:возможн|вероятн|альтернатив|запасн|друг|ин[оы]|втор)\w{0,12}[\s\"'«*_]{1,4}$")
 _ANSWER_BOXES = ("\\boxed{", "<answer>", "<ответ>")
 # So many occurrences of the word are tried, from the end, and so much of the text before and behind each is looked at.
 _TRIES, _BEFORE, _BEHIND = 200, 60, 80
@@ -47,7 +47,8 @@ _TRIES, _BEFORE, _BEHIND = 200, 60, 80
 def after_marker(text: str) -> str | None:
     r"""The text behind the last marker, in any case, markup and look-alikes; None where there is none.
 
-    Where the text has no marker but a box for the answer (`\boxed{…}`, `<answer>…`), the last box is the marker.
+    Where the text has no marker but a box for the answer (`\boxed{…}`, `<answer>…`), the last box is the marker. The
+    text is empty if a second answer is announced («Возможный ответ: …»): the two are a hedge.
     """
     lowered = lower(text)
     skeleton = _with_cyrillic_marker(lowered)
@@ -59,9 +60,10 @@ def after_marker(text: str) -> str | None:
         if text.startswith(strict.MARKER, position):
             return text[position + len(strict.MARKER) :]
         behind = position + len(_WORD)
-        length = _rest_of_marker(lowered[max(0, position - _BEFORE) : position], lowered[behind : behind + _BEHIND])
+        before = lowered[max(0, position - _BEFORE) : position]
+        length = _rest_of_marker(before, lowered[behind : behind + _BEHIND])
         if length is not None:
-            return text[behind + length :]
+            return "" if _SECOND.search(before) else text[behind + length :]
     for marker in (strict.MARKER, *_ANSWER_BOXES):
         _, found, after = text.rpartition(marker)
         if found:
@@ -78,7 +80,7 @@ def _with_cyrillic_marker(lowered: str) -> str:
 
 def _rest_of_marker(before: str, behind: str) -> int | None:
     """How many characters behind the marker's word still belong to the marker; None if the word is no marker."""
-    if before[-1:].isalnum() or _ANOTHER.search(before):
+    if before[-1:].isalnum() or _NOT_GIVEN.search(before):
         return None
     colon = _COLON.match(behind)
     if colon is not None and _is_about(colon["about"]):

@@ -1,12 +1,61 @@
-"""Step 5 of reading a response, for options: letters over several lines, in canonical form."""
+"""Step 5 of reading a response, for options: the letters of a line and of several lines, in canonical form."""
 
 from __future__ import annotations
+
+import re
+from dataclasses import dataclass
 
 from mera_ru_tasks import strict
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading import tails
-from mera_ru_tasks.reading.letters import LEAD_WORDS, Letters, letters_of_line, named, parse_letters
+from mera_ru_tasks.reading.letters import AFFIRMING, LEAD_WORDS, parse_letters
+from mera_ru_tasks.reading.mentions import further_labels, named, without_refuted
 from mera_ru_tasks.reading.text import BULLET, LIMIT, WORD
+
+
+@dataclass(frozen=True)
+class Letters:
+    """What a line answers with.
+
+    Attributes:
+        found: option letters in the task's alphabet, as written: unsorted, perhaps twice.
+        explained: whether the line says more than the letters.
+    """
+
+    found: list[str]
+    explained: bool
+
+
+def letters_of_line(line: str, letters: str) -> Letters | None:
+    """The letters that a whole line answers with, where the rest of it only explains them; None where it is not so."""
+    parsed = parse_letters(line, letters)
+    if parsed is None or tails.is_crossed(line):
+        return None
+    found = parsed[0]
+    rest = without_refuted(found, parsed[1], letters)
+    if rest is None:
+        return None
+    following = WORD.search(rest)
+    if following is None or tails.gives_reason(rest):
+        return Letters(found, explained=following is not None)
+    further = further_labels(found, rest, letters)
+    if further is None or not (len(further) or _begins_explanation(rest, following)):
+        return None
+    return Letters(found + further, explained=True)
+
+
+def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
+    """Whether what stands behind letters, from the word `following` on, is an explanation or the option's text."""
+    gap = rest[: following.start()]
+    if tails.takes_back(rest) or tails.is_doubtful(gap, following[0]):
+        return False
+    if all(word.lower() in AFFIRMING for word in WORD.findall(rest)):
+        return True
+    sign = tails.sign_behind_letters(gap)
+    if sign in (";", ","):
+        is_text = len(following[0]) > 1 and not following[0].isdigit()
+        return is_text and (sign == ";" or following[0][0].isupper())
+    return sign not in ("", "/", "|", "&", "+")
 
 
 def join_letters(found: list[str], answer_format: AnswerFormat) -> str:
@@ -38,15 +87,14 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
         return []
     found = list(first.found)
     listed = BULLET.match(lines[0]) is not None
-    adjacent = True
+    near = True
     for number, line in enumerate(lines[1:], start=1):
         if not line:
-            adjacent = listed
+            near = listed or below
             continue
         entry = _entry(line, letters)
         same_kind = entry is not None and entry.explained == first.explained and bool(BULLET.match(line)) == listed
-        in_order = listed or below or not first.explained or (entry is not None and found[-1] < entry.found[0])
-        if entry is None or not (same_kind and in_order and adjacent):
+        if entry is None or not (same_kind and near and (listed or not entry.explained or found[-1] < entry.found[0])):
             return found if _only_follows(line, found, first, letters) else []
         if first.explained and any(map(tails.refutes, lines[: number + 1])):
             return []

@@ -40,7 +40,7 @@ _CUT = re.compile(
     r"""
     (?<=[^\W_][^\W_])[.!](?=\s|$)               # the end of a sentence, but not of an initial
     | \.{2,} | [?。！？]
-    | :\s | \s[—–-]+\s | \s(?:->|=>|[→⇒])\s
+    | :\s | \s[—–-]+\s
     | ,\s(?=котор|ведь\b|ибо\b|а\sне\b)
     | [,;]\s(?=(?:он|она|оно|они|его|её|ее|их|ей|ему|им)\b)
     | ,?\s(?=(?:потому\sчто|так\sкак|поскольку)\b|т\.\s?к\.|(?:пояснение|объяснение|обоснование|комментарий)\s?[:—–-])
@@ -127,15 +127,16 @@ def _trimmed(text: str) -> str:
 
 
 def _split_asides(text: str) -> tuple[str, list[str]]:
-    """Part a text from what stands in its brackets; where all stands in brackets, that is the text."""
-    outside, asides, depth = "", [], 0
+    """Part a text from what stands in its brackets; where all of it stands in brackets, these do not count."""
+    pieces = []
+    depth = 0
     for piece in _BRACKET.split(text):
         if piece in ("(", "["):
             depth += 1
         elif piece in (")", "]"):
             depth = max(0, depth - 1)
-        elif depth:
-            asides.append(piece)
-        else:
-            outside += f" {piece}"
-    return (outside, asides) if WORD.search(outside) else (_BRACKET.sub(" ", text), [])
+        elif WORD.search(piece):
+            pieces.append((depth, piece))
+    outermost = min((depth for depth, _ in pieces), default=0)
+    outside = " ".join(piece for depth, piece in pieces if depth == outermost)
+    return outside, [piece for depth, piece in pieces if depth > outermost]

@@ -12,7 +12,7 @@ _HEDGE = re.compile(
 )
 # Words that say of an answer that it is wrong, and those that say so of others: «Б и В противоречат тексту».
 _DENIAL = r"(?:не (?:подход|подойд|годи|верн|правильн)|неверн|неверен|неправильн|ошибоч)\w*"
-REFUTATION = rf"(?:{_DENIAL}|(?:не (?:соответств|вяж|соглас)|противореч|отпада|исключ|лишн)\w*)"
+REFUTATION = rf"(?i:{_DENIAL}|(?:не (?:соответств|вяж|соглас)|противореч|отпада|исключ|лишн)\w*)"
 _BEGINS_WITH_DENIAL = re.compile(rf"\W*{_DENIAL}", re.IGNORECASE)
 _REFUTES = re.compile(rf"\b{REFUTATION}", re.IGNORECASE)
 _CROSS = re.compile("[❌✗✘✖❎🚫]")

@@ -6,7 +6,8 @@ import re
 
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading import tails
-from mera_ru_tasks.reading.letters import LEAD_WORDS, as_letter, further_labels, named, parse_letters
+from mera_ru_tasks.reading.letters import LEAD_WORDS, as_letter, parse_letters
+from mera_ru_tasks.reading.mentions import further_labels, named, without_refuted
 from mera_ru_tasks.reading.phrases import count_words, is_bare_phrase, is_sentence, parse_phrase
 from mera_ru_tasks.reading.text import BULLET, WORD
 
@@ -29,8 +30,9 @@ def letter_and_unit(lines: list[str], answer_format: AnswerFormat) -> str:
     parsed = parse_letters(line, answer_format.letters)
     if parsed is None:
         return _unit_and_letter(line, answer_format.letters)
-    found, rest = parsed
-    if len(set(found)) > answer_format.most or further_labels(found, rest, answer_format.letters) != []:
+    found = parsed[0]
+    rest = without_refuted(found, parsed[1], answer_format.letters)
+    if len(set(found)) > answer_format.most or rest is None or further_labels(found, rest, answer_format.letters) != []:
         return ""
     following = WORD.search(rest)
     unit = _unit_behind(rest, following) if following else _unit_below(lines[1:], answer_format.letters)

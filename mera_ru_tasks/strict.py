@@ -54,11 +54,11 @@ def exact_match(response: str, accepted: Collection[str]) -> int:
     """1 if a reading of `response` normalises to one of the `accepted` answers, else 0."""
     longest = max(map(len, accepted), default=0)
     return int(
-        any(not _is_longer(reading, longest) and normalise(reading) in accepted for reading in readings(response))
+        any(not is_longer(reading, longest) and normalise(reading) in accepted for reading in readings(response))
     )
 
 
-def _is_longer(text: str, length: int) -> bool:
+def is_longer(text: str, length: int) -> bool:
     """Whether `text` is sure to be longer than `length` once normalised: it keeps more characters than that.
 
     Most responses are whole explanations, which this tells from an answer long before they are normalised.

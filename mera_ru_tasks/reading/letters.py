@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from mera_ru_tasks.reading.text import LOOK_ALIKES, WORD
 
@@ -23,6 +24,8 @@ LEAD_WORDS = AFFIRMING | frozenset(
 )
 # Before these, «А» is a letter rather than a conjunction: «А тоже подходит».
 JUDGING = AFFIRMING | {"тоже", "также"}
+# Letters and all that leads over to them take fewer words.
+_MOST_WORDS = 24
 _AND = frozenset(["и", "and", "плюс"])
 # Single letters that are also words of a sentence.
 _ONE_LETTER_WORDS = frozenset("АВИОУКСЯI")
@@ -49,8 +52,11 @@ def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
         The letters as written, in the task's alphabet, and the rest of the line behind them; None where the line does
         not begin with letters, or where one of them is outside the task's range.
     """
+    first = WORD.search(line)
+    if first is None or (len(first[0]) > 1 and first[0].lower() not in LEAD_WORDS and not _run(first[0], letters)):
+        return None  # so much is seen without going through the line
     line = _IN_BRACKETS.sub(r"\1\2)", _QUOTED.sub(r"\1\2\3\4", line))
-    words = list(WORD.finditer(line))
+    words = list(islice(WORD.finditer(line), _MOST_WORDS))
     at = 0
     while at < len(words) and words[at][0].lower() in LEAD_WORDS:
         at += 1

@@ -23,6 +23,8 @@ _REFUTED = re.compile(
 
 def without_refuted(found: list[str], rest: str, letters: str) -> str | None:
     """What stands behind the letters `found` without others that it only refutes; None if it refutes one of `found`."""
+    if not _CAPITAL.search(rest):
+        return rest
     refuted = {as_letter(capital, letters) for span in _REFUTED.findall(rest) for capital in _CAPITAL.findall(span)}
     return None if refuted & set(found) else _REFUTED.sub(" ", rest)
 
@@ -63,7 +65,7 @@ def named(text: str, letters: str) -> set[str]:
 
 def _begins_sentence(text: str, capital: re.Match[str]) -> bool:
     """Whether a capital is «А» or «В» as the first word of a sentence, also with a comma: «А, понятно»."""
-    before = text[: capital.start()].rstrip()[-1:]
+    before = text[max(0, capital.start() - 2) : capital.start()].rstrip()[-1:]
     following = WORD.search(text, capital.end())
     if capital[0] not in "АВAB" or (before and before not in _BEFORE_SENTENCE) or following is None:
         return False

@@ -10,7 +10,7 @@ import unicodedata
 from mera_ru_tasks import strict
 
 # An answer whose first line needs more characters than this is none. Patterns only ever run on pieces of this length.
-LIMIT = 4000
+LIMIT = 2000
 # An answer has at most so many lines: a long list is none.
 _MOST_LINES = 40
 
@@ -81,18 +81,22 @@ _TAG = re.compile(
     r"</?(?:[biu]|(?i:em|strong|span|code|answer|ответ|font|mark|sub|sup|big|small|h[1-6])(?:\s[^<>\n]{0,100})?)>"
 )
 _LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\n]|\$")
+# Text that is clean as it is, as most is.
+_CLEAN = re.compile(r"(?:[А-Яа-яЁёA-Za-z0-9.,;:!?()\"—\n-]| (?! ))*")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
     "\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]"
 )
-_SPACE = re.compile("[^\\S\n]|\u2581")  # with the mark that tokenizers write for a space
+# What NFKC leaves of spaces other than the plain one, and the mark that tokenizers write for a space.
+_SPACE = re.compile("[\t\x1f\u1680\u2581]")
 _SPACES = re.compile(" {2,}")
 _QUOTE = re.compile("[«»‹›„“”‟″〝〞「」『』]")
 _FENCE = re.compile(r"^ *```[A-Za-z]* *$", re.MULTILINE)
 _STAR_BULLET = re.compile(r"^[ >]*[*+](?= )", re.MULTILINE)
 _LINE_MARKUP = re.compile(r"^[ >]*(?:#{1,6}(?= )|>+) *", re.MULTILINE)
-_EMPHASIS = re.compile(r"[*`]+|~~|(?<![^\W_])_+|_+(?![^\W_])")
+_EMPHASIS = re.compile(r"[*`]+|~~")
+_UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
 
 def clean(text: str) -> str:
@@ -105,15 +109,27 @@ def clean(text: str) -> str:
     """
     stripped = text.lstrip()
     below = "\n" in text[: len(text) - len(stripped)]
-    if len(stripped) > LIMIT:
-        stripped = stripped[: max(0, stripped.rfind("\n", 0, LIMIT + 1))]
-    piece = _LINE_END.sub("\n", without_stress(stripped))
+    piece = _first_lines(stripped)
+    if not _CLEAN.fullmatch(piece):
+        piece = _without_markup(piece)
+    return ("\n" if below else "") + piece.rstrip()
+
+
+def _without_markup(piece: str) -> str:
+    piece = _LINE_END.sub("\n", without_stress(piece))
+    piece = _first_lines(unicodedata.normalize("NFKC", piece))  # which may make eighteen characters of one
     piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
     piece = _LATEX.sub(" ", html.unescape(piece) if "&" in piece else piece)
-    piece = _QUOTE.sub('"', _INVISIBLE.sub("", unicodedata.normalize("NFKC", piece)))
+    piece = _QUOTE.sub('"', _INVISIBLE.sub("", piece))
     piece = _SPACES.sub(" ", _SPACE.sub(" ", piece))
     piece = _LINE_MARKUP.sub("", _STAR_BULLET.sub("-", _FENCE.sub("", piece)))
-    return ("\n" if below else "") + _EMPHASIS.sub("", piece).rstrip()
+    piece = _EMPHASIS.sub("", piece)
+    return _UNDERSCORES.sub("", piece) if "_" in piece else piece
+
+
+def _first_lines(text: str) -> str:
+    """At most `LIMIT` characters of a text, in whole lines."""
+    return text if len(text) <= LIMIT else text[: max(0, text.rfind("\n", 0, LIMIT + 1))]
 
 
 BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])\s+")

@@ -24,7 +24,10 @@ _KEPT = re.compile(rf"[^{_DELETED}\sanethANETH]")
 
 def normalise(text: str) -> str:
     """Lower-case `text`, delete punctuation, blank out English articles, and collapse white space."""
-    return " ".join(_ARTICLES.sub(" ", _PUNCTUATION.sub("", text.lower())).split())
+    plain = " ".join(_PUNCTUATION.sub("", text.lower()).split())
+    if "a" in plain or "the" in plain:
+        plain = " ".join(_ARTICLES.sub(" ", plain).split())
+    return plain
 
 
 def readings(response: str) -> list[str]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading.bare import read_bare
+from mera_ru_tasks.reading.cleaning import clean, lines_of
 from mera_ru_tasks.reading.letters import parse_letters
 from mera_ru_tasks.reading.marker import after_marker
 from mera_ru_tasks.reading.options import join_letters, leaderboard_letters, letters_of_lines
 from mera_ru_tasks.reading.phrases import parse_phrase, parse_phrases
 from mera_ru_tasks.reading.reasoning import drop_reasoning
-from mera_ru_tasks.reading.text import clean, lines_of, without_invisible
+from mera_ru_tasks.reading.text import without_invisible
 from mera_ru_tasks.reading.units import letter_and_unit
 
 __all__ = ["after_marker", "clean", "drop_reasoning", "parse_letters", "parse_phrase", "read"]

@@ -6,10 +6,11 @@ import re
 
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading import tails
+from mera_ru_tasks.reading.cleaning import clean, lines_of
 from mera_ru_tasks.reading.letters import parse_letters
 from mera_ru_tasks.reading.options import join_letters, leaderboard_letters, letters_of_lines
 from mera_ru_tasks.reading.phrases import is_bare_phrase, parse_phrase
-from mera_ru_tasks.reading.text import BULLET, LIMIT, WORD, clean, lines_of
+from mera_ru_tasks.reading.text import BULLET, LIMIT, WORD
 from mera_ru_tasks.reading.units import letter_and_unit
 
 # What parts a letter from its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.

@@ -87,9 +87,10 @@ def _run(word: str, letters: str) -> list[str]:
 
 def _conjunction(words: list[re.Match[str]], at: int) -> int:
     """How many words the «и» or «а также» takes that stands at `at`."""
-    if words[at][0].lower() in _AND:
+    word = words[at][0].lower()
+    if word in _AND:
         return 1
-    return 2 if [word[0].lower() for word in words[at : at + 2]] == ["а", "также"] else 0
+    return 2 if word == "а" and at + 1 < len(words) and words[at + 1][0].lower() == "также" else 0
 
 
 def _letter_at(line: str, words: list[re.Match[str]], at: int, letters: str) -> str | None:

@@ -10,7 +10,7 @@ from mera_ru_tasks.reading.text import WORD, lower
 _WORD = "ответ"
 # The three patterns match behind that word.
 # «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
-_COLON = re.compile(r"ы?(?![^\W_])(?P<about>[^\n:：.!?;,]{0,60})[:：]")
+_COLON = re.compile(r"ы?(?![^\W_])(?P<about>(?:\([^()\n]*\)|[^\n:：.!?;,(]){0,60})[:：]")
 # «Ответ — Б», «Ответ = Б», «| Ответ | Б |», and «Ответ» alone on its line, as a heading
 _DASH_OR_LINE_END = re.compile(
     r"ы?(?![^\W_])(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?(?:[—–−=→|]|->|(?<=\s)-|\n)"
@@ -38,7 +38,10 @@ _LEAD_WORDS = frozenset(
 _NOT_GIVEN = re.compile(
     r"(?<![^\W_])(?:не|ошибочн|ложн|предпол|предварит|чуж|перв|прошл|предыдущ|пример|какой|каков)\w{0,12}[\s\"'«*_]{1,4}$"
 )
-_SECOND = re.compile(r"(?<![^\W_])(?:возможн|вероятн|альтернатив|запасн|друг|ин[оы]|втор)\w{0,12}[\s\"'«*_]{1,4}$")
+_SECOND = re.compile(
+    r"(?<![^\W_])(?<!наиболее )(?<!самый )(?:возможн|вероятн|альтернатив|запасн|друг|ин[оы]|втор)\w{0,12}"
+    r"[\s\"'«*_]{1,4}$"
+)
 _ANSWER_BOXES = ("\\boxed{", "<answer>", "<ответ>")
 # So many occurrences of the word are tried, from the end, and so much of the text before and behind each is looked at.
 _TRIES, _BEFORE, _BEHIND = 200, 60, 80

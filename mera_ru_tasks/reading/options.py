@@ -20,16 +20,20 @@ class Letters:
     Attributes:
         found: option letters in the task's alphabet, as written: unsorted, perhaps twice.
         explained: whether the line says more than the letters.
+        listed: whether the line begins with a bullet or a number.
     """
 
     found: list[str]
     explained: bool
+    listed: bool
 
 
 def letters_of_line(line: str, letters: str) -> Letters | None:
     """The letters that a whole line answers with, where the rest of it only explains them; None where it is not so."""
-    parsed = parse_letters(line, letters)
-    if parsed is None or tails.is_crossed(line):
+    text = BULLET.sub("", line)
+    listed = text != line
+    parsed = parse_letters(text, letters)
+    if parsed is None or tails.is_crossed(text):
         return None
     found = parsed[0]
     rest = without_refuted(found, parsed[1], letters)
@@ -37,11 +41,11 @@ def letters_of_line(line: str, letters: str) -> Letters | None:
         return None
     following = WORD.search(rest)
     if following is None or tails.gives_reason(rest):
-        return Letters(found, explained=following is not None)
+        return Letters(found, following is not None, listed)
     further = further_labels(found, rest, letters)
-    if further is None or not (len(further) or _begins_explanation(rest, following)):
+    if further is None or not (further or _begins_explanation(rest, following)):
         return None
-    return Letters(found + further, explained=True)
+    return Letters(found + further, True, listed)
 
 
 def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
@@ -66,6 +70,7 @@ def join_letters(found: list[str], answer_format: AnswerFormat) -> str:
 
 def leaderboard_letters(text: str, letters: str) -> list[str]:
     """The letters as the leaderboard would match them, so that this reading never falls below that one; else none."""
+    text = text.strip()
     found = [] if strict.is_longer(text, len(letters)) else [word.upper() for word in strict.normalise(text).split()]
     good = all(len(letter) == 1 and letter in letters for letter in found)
     return found if good and found == sorted(set(found)) else []
@@ -81,23 +86,21 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
     """
     if all(word.lower() in LEAD_WORDS for word in WORD.findall(lines[0])):  # «следующие варианты:»
         lines, below = lines_from_first(lines[1:]), True
-    first = _entry(lines[0], letters) if lines else None
+    first = letters_of_line(lines[0], letters) if lines else None
     if first is None:
         return []
     found = list(first.found)
-    listed = BULLET.match(lines[0]) is not None
     near = True
     for number, line in enumerate(lines[1:], start=1):
         if not line:
-            near = listed or below
+            near = first.listed or below
             continue
-        entry = _entry(line, letters)
-        same_kind = entry is not None and entry.explained == first.explained and bool(BULLET.match(line)) == listed
-        if entry is None or not (same_kind and near and (listed or not entry.explained or found[-1] < entry.found[0])):
+        more = letters_of_line(line, letters)
+        if more is None or not near or not _goes_on(first, found[-1], more):
             return found if _only_follows(line, found, first, letters) else []
         if first.explained and any(map(tails.refutes, lines[: number + 1])):
             return []
-        found += entry.found
+        found += more.found
     return found
 
 
@@ -106,8 +109,10 @@ def lines_from_first(lines: list[str]) -> list[str]:
     return lines[next((number for number, line in enumerate(lines) if line), len(lines)) :]
 
 
-def _entry(line: str, letters: str) -> Letters | None:
-    return letters_of_line(BULLET.sub("", line), letters)
+def _goes_on(first: Letters, last: str, more: Letters) -> bool:
+    """Whether a line goes on with the list that `first` begins: options with text, if unmarked, only in their order."""
+    same_kind = (first.explained, first.listed) == (more.explained, more.listed)
+    return same_kind and (more.listed or not more.explained or last < more.found[0])
 
 
 def _only_follows(line: str, found: list[str], first: Letters, letters: str) -> bool:

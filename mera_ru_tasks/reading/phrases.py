@@ -64,7 +64,7 @@ def parse_phrase(line: str) -> str:
     """
     text, asides = _split_asides(BULLET.sub("", line))
     text = _without_lead(text)
-    if tails.hedges(text):
+    if tails.is_unsure(text):
         return ""
     cut = _CUT.search(text)
     if cut is not None:

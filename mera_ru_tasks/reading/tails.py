@@ -7,9 +7,10 @@ import re
 _ALTERNATIVE = re.compile(r"^\W*(?:или|либо)\b", re.IGNORECASE)
 _HEDGE = re.compile(
     r"\W*(?:или|либо|а также|(?:а |но )?(?:возможно|вероятно|наверное?|может быть|может)|нет|хотя|точнее|вернее|впрочем"
-    r"|не уверена?|скорее|видимо|похоже|кажется|думаю)\b",
+    r"|не уверена?)\b",
     re.IGNORECASE,
 )
+_UNSURE = re.compile(r"\W*(?:скорее|видимо|похоже|кажется|думаю)\b", re.IGNORECASE)
 # Words that say of an answer that it is wrong, and those that say so of others: «Б и В противоречат тексту».
 _DENIAL = r"(?:не (?:подход|подойд|годи|верн|правильн)|неверн|неверен|неправильн|ошибоч)\w*"
 REFUTATION = rf"(?i:{_DENIAL}|(?:не (?:соответств|вяж|соглас)|противореч|отпада|исключ|лишн)\w*)"
@@ -28,6 +29,11 @@ def without_or(text: str) -> str:
 def hedges(text: str) -> bool:
     """Whether the text begins with a word that puts another answer beside the one before it."""
     return _HEDGE.match(text) is not None
+
+
+def is_unsure(text: str) -> bool:
+    """Whether the text begins with a word that makes a guess of the answer in it."""
+    return hedges(text) or _UNSURE.match(text) is not None
 
 
 def takes_back(text: str) -> bool:

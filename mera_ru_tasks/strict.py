@@ -56,9 +56,10 @@ def accepted_answers(reference: str, *, phrase: bool) -> tuple[str, ...]:
 def exact_match(response: str, accepted: Collection[str]) -> int:
     """1 if a reading of `response` normalises to one of the `accepted` answers, else 0."""
     longest = max(map(len, accepted), default=0)
-    return int(
-        any(not is_longer(reading, longest) and normalise(reading) in accepted for reading in readings(response))
-    )
+    for reading in readings(response):
+        if not is_longer(reading, longest) and normalise(reading) in accepted:
+            return 1
+    return 0
 
 
 def is_longer(text: str, length: int) -> bool:

@@ -38,14 +38,15 @@ def read(response: str, answer_format: AnswerFormat) -> str:
 
 def _read_marked(text: str, answer_format: AnswerFormat) -> str:
     """Read what stands behind a marker."""
+    letters = answer_format.letters
+    if letters and not answer_format.unit and (found := leaderboard_letters(text, letters)):
+        return join_letters(found, answer_format)
     cleaned = clean(text)
     lines = lines_of(cleaned)
     if not lines:
         return ""
-    if not answer_format.letters:
+    if not letters:
         return parse_phrases(lines)
     if answer_format.unit:
         return letter_and_unit(lines, answer_format)
-    letters = answer_format.letters
-    found = leaderboard_letters(text, letters) or letters_of_lines(lines, letters, below=cleaned.startswith("\n"))
-    return join_letters(found, answer_format)
+    return join_letters(letters_of_lines(lines, letters, below=cleaned.startswith("\n")), answer_format)

@@ -27,7 +27,7 @@ _TAG = re.compile(
 )
 _LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\n]|\$")
 # Text that is clean as it is, as most is.
-_CLEAN = re.compile(r"(?:[А-Яа-яЁёA-Za-z0-9.,;:!?()\"—\n-]| (?! ))*")
+_CLEAN = re.compile(r"[А-Яа-яЁёA-Za-z0-9 .,;:!?()\"—\n-]*")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
@@ -55,7 +55,7 @@ def clean(text: str) -> str:
     stripped = text.lstrip()
     below = "\n" in text[: len(text) - len(stripped)]
     piece = _first_lines(stripped)
-    if not _CLEAN.fullmatch(piece):
+    if "  " in piece or not _CLEAN.fullmatch(piece):
         piece = _without_markup(piece)
     return ("\n" if below else "") + piece.rstrip()
 

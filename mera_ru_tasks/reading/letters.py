@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 
 from mera_ru_tasks.reading.text import LOOK_ALIKES, WORD
 
@@ -24,8 +23,6 @@ LEAD_WORDS = AFFIRMING | frozenset(
 )
 # Before these, «А» is a letter rather than a conjunction: «А тоже подходит».
 JUDGING = AFFIRMING | {"тоже", "также"}
-# Letters and all that leads over to them take fewer words.
-_MOST_WORDS = 24
 _AND = frozenset(["и", "and", "плюс"])
 # Single letters that are also words of a sentence.
 _ONE_LETTER_WORDS = frozenset("АВИОУКСЯI")
@@ -52,61 +49,81 @@ def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
         The letters as written, in the task's alphabet, and the rest of the line behind them; None where the line does
         not begin with letters, or where one of them is outside the task's range.
     """
-    first = WORD.search(line)
-    if first is None or (len(first[0]) > 1 and first[0].lower() not in LEAD_WORDS and not _run(first[0], letters)):
-        return None  # so much is seen without going through the line
-    line = _IN_BRACKETS.sub(r"\1\2)", _QUOTED.sub(r"\1\2\3\4", line))
-    words = list(islice(WORD.finditer(line), _MOST_WORDS))
+    line = _IN_BRACKETS.sub(lambda match: f"{match[match.lastindex or 0]})", line)
+    line = _QUOTED.sub(lambda match: match[match.lastindex or 0], line)
+    words = _Words(line)
     at = 0
-    while at < len(words) and words[at][0].lower() in LEAD_WORDS:
+    while (word := words.get(at)) is not None and word[0].lower() in LEAD_WORDS:
         at += 1
-    if at == len(words) - 1 and (run := _run(words[at][0], letters)):
-        return run, line[words[at].end() :]
+    if word is None:
+        return None
+    run = _run(word[0], letters)
+    if run and words.get(at + 1) is None:
+        return run, line[word.end() :]
     found: list[str] = []
-    end = words[at].start() if at < len(words) else 0
-    while at < len(words):
+    end = word.start()
+    while True:
         at += _conjunction(words, at)
-        letter = _letter_at(line, words, at, letters)
-        gap = line[end : words[at].start()] if at < len(words) else ""
-        if letter is None or _CLOSING.sub("", gap.lower()) not in _SEPARATORS:
+        word, letter = words.get(at), _letter_at(words, at, letters)
+        if word is None or letter is None or _CLOSING.sub("", line[end : word.start()].lower()) not in _SEPARATORS:
             break
         if not letter:
             return None
         found.append(letter)
-        end = words[at].end()
+        end = word.end()
         at += 1
     return (found, line[end:]) if found else None
 
 
+class _Words:
+    """The words of a line, found one by one as they are asked for: most lines are settled by the first."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self._found: list[re.Match[str]] = []
+        self._coming = WORD.finditer(line)
+
+    def get(self, at: int) -> re.Match[str] | None:
+        """The word number `at`, from 0; None behind the last."""
+        while len(self._found) <= at:
+            word = next(self._coming, None)
+            if word is None:
+                return None
+            self._found.append(word)
+        return self._found[at]
+
+
 def _run(word: str, letters: str) -> list[str]:
     """The letters of a word that is several of them without separators, capital and in order: `АЕ`; else none."""
+    if not (1 < len(word) <= len(letters) and word.isupper()):
+        return []
     found = list(word.translate(LOOK_ALIKES))
-    good = len(found) > 1 and found == sorted(set(found)) and set(found) <= set(letters)
-    return found if good else []
+    return found if found == sorted(set(found)) and set(found) <= set(letters) else []
 
 
-def _conjunction(words: list[re.Match[str]], at: int) -> int:
+def _conjunction(words: _Words, at: int) -> int:
     """How many words the «и» or «а также» takes that stands at `at`."""
-    word = words[at][0].lower()
-    if word in _AND:
+    word, following = words.get(at), words.get(at + 1)
+    if word is None or following is None:
+        return 0
+    if word[0].lower() in _AND:
         return 1
-    return 2 if word == "а" and at + 1 < len(words) and words[at + 1][0].lower() == "также" else 0
+    return 2 if word[0] == "а" and following[0] == "также" else 0
 
 
-def _letter_at(line: str, words: list[re.Match[str]], at: int, letters: str) -> str | None:
+def _letter_at(words: _Words, at: int, letters: str) -> str | None:
     """The option letter that a word of a line is: "" for a letter outside the range, None for a word of a sentence."""
-    if at >= len(words):
-        return None
-    word = words[at][0]
-    letter = as_letter(word, letters)
-    following = words[at + 1] if at + 1 < len(words) else None
-    if letter is None or following is None or len(following[0]) == 1 or following[0].lower() in _AND:
+    word, following = words.get(at), words.get(at + 1)
+    letter = as_letter(word[0], letters) if word is not None else None
+    if word is None or letter is None or following is None:
         return letter
-    gap = line[words[at].end() : following.start()].strip()
-    is_function_word = word.translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (
-        (not gap and following[0].lower() not in JUDGING) or (gap == "," and word.islower())
+    if len(following[0]) == 1 or following[0].lower() in _AND:
+        return letter
+    gap = words.line[word.end() : following.start()].strip()
+    is_function_word = word[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (
+        (not gap and following[0].lower() not in JUDGING) or (gap == "," and word[0].islower())
     )
-    is_abbreviation = word in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
+    is_abbreviation = word[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
     return None if is_function_word or is_abbreviation else letter
 
 

@@ -36,9 +36,9 @@ def further_labels(found: list[str], rest: str, letters: str) -> list[str] | Non
         Letters of the task; empty where there are none; None if the line names options in any other way, for then it
         may be a sentence that weighs them, or if a label is outside the task's range.
     """
-    style = _style(rest)
     further = []
     for label in _LABEL.finditer(rest):
+        style = _style(rest)
         is_initial = label["sign"] == "." and label["before"] != ";"
         is_capital = label["letter"].isupper() or style == ")"
         if _style(label["sign"]) == style and is_capital and not is_initial:

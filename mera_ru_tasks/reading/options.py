@@ -53,7 +53,7 @@ def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
     gap = rest[: following.start()]
     if tails.takes_back(rest) or tails.is_doubtful(gap, following[0]):
         return False
-    if all(word.lower() in AFFIRMING for word in WORD.findall(rest)):
+    if all(word[0].lower() in AFFIRMING for word in WORD.finditer(rest)):
         return True
     sign = tails.sign_behind_letters(gap)
     if sign in (";", ","):
@@ -84,7 +84,7 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
         letters: the task's letters.
         below: whether the first line stands below the marker's line, so that it may begin a list.
     """
-    if all(word.lower() in LEAD_WORDS for word in WORD.findall(lines[0])):  # «следующие варианты:»
+    if all(word[0].lower() in LEAD_WORDS for word in WORD.finditer(lines[0])):  # «следующие варианты:»
         lines, below = lines_from_first(lines[1:]), True
     first = letters_of_line(lines[0], letters) if lines else None
     if first is None:

@@ -79,7 +79,8 @@ def parse_phrase(line: str) -> str:
             text += f"; {alternative}"
         elif tails.takes_back(aside):
             return ""
-    phrase = _SEMICOLON.sub("; ", " ".join(in_cyrillic(_trimmed(text.replace('"', ""))).lower().split()))
+    words = " ".join(in_cyrillic(_trimmed(text.replace('"', ""))).lower().split())
+    phrase = _SEMICOLON.sub("; ", words) if ";" in words else words
     return "" if count_words(phrase) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 
@@ -128,6 +129,8 @@ def _trimmed(text: str) -> str:
 
 def _split_asides(text: str) -> tuple[str, list[str]]:
     """Part a text from what stands in its brackets; where all of it stands in brackets, these do not count."""
+    if not _BRACKET.search(text):
+        return text, []
     pieces = []
     depth = 0
     for piece in _BRACKET.split(text):

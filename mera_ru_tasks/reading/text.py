@@ -21,6 +21,7 @@ BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])
 LOOK_ALIKES = str.maketrans("ABCEHKMOPTXYaceopxyΑΒΓΕ", "АВСЕНКМОРТХУасеорхуАВГЕ")
 # In lower case, where nothing tells any more which capital a letter was.
 _LOWER_LOOK_ALIKES = str.maketrans("abcehkmoptxy", "авсенкмортху")
+_LATIN_OR_GREEK = re.compile("[A-Za-zΑ-Ω]")
 _CYRILLIC = re.compile("[А-Яа-яЁё]")
 
 
@@ -31,6 +32,8 @@ def lower(text: str) -> str:
 
 def in_cyrillic(text: str) -> str:
     """The text with Latin look-alikes made Cyrillic in each word that has Cyrillic letters."""
+    if not _LATIN_OR_GREEK.search(text):
+        return text
     return WORD.sub(lambda word: word[0].translate(LOOK_ALIKES) if _CYRILLIC.search(word[0]) else word[0], text)
 
 

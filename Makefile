@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
+BENCH := .venv-bench
 BIN := $(VENV)/bin
 PIP_INSTALL := install --quiet --disable-pip-version-check
 
@@ -45,10 +46,16 @@ unit: $(VENV)/dev
 lowest: $(LOWEST)/dev
 	$(LOWEST)/bin/pytest --numprocesses 2
 
-bench: $(VENV)/bench
-	$(BIN)/python -m benchmarks $(NAMES)
+# An environment of its own: what is compared with has requirements of its own.
+bench: $(BENCH)/bench
+	$(BENCH)/bin/python -m benchmarks $(NAMES)
 
-$(VENV)/demo $(VENV)/dev $(VENV)/bench: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+$(BENCH)/bench: pyproject.toml constraints.txt | $(BENCH)/pyvenv.cfg
+	@echo "Installing what the benchmarks need into $(BENCH); the first time takes a few minutes."
+	$(BENCH)/bin/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+$(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	@echo "Installing the extra '$*' into $(VENV); the first time takes a few minutes."
 	$(BIN)/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[$*]'
 	@touch $@
@@ -62,4 +69,4 @@ $(LOWEST)/dev: pyproject.toml constraints-lowest.txt | $(LOWEST)/pyvenv.cfg
 	$(PYTHON) -m venv $*
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist
+	rm -rf $(VENV) $(LOWEST) $(BENCH) build dist

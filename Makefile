@@ -1,10 +1,12 @@
 # make demo   run the sample tasks on a small real model
 # make test   tests, linter, type checker
+# make bench  how fast it is, one table; no figure passes or fails
 # Each makes the environment that it needs; no hub and no other set-up is asked for.
 
 PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
+BENCH := .venv-bench
 BIN := $(VENV)/bin
 PIP_INSTALL := install --quiet --disable-pip-version-check
 
@@ -15,7 +17,7 @@ FEWSHOT ?= 1
 LIMIT ?= 12
 RESULTS ?= results
 
-.PHONY: demo test lint types unit lowest clean
+.PHONY: demo test lint types unit lowest bench clean
 
 demo: $(VENV)/demo
 	@model="$(MODEL)"; \
@@ -44,6 +46,15 @@ unit: $(VENV)/dev
 lowest: $(LOWEST)/dev
 	$(LOWEST)/bin/pytest --numprocesses 2
 
+# An environment of its own: what is compared with has requirements of its own.
+bench: $(BENCH)/bench
+	$(BENCH)/bin/python -m benchmarks $(NAMES)
+
+$(BENCH)/bench: pyproject.toml constraints.txt | $(BENCH)/pyvenv.cfg
+	@echo "Installing what the benchmarks need into $(BENCH); the first time takes a few minutes."
+	$(BENCH)/bin/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
 $(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	@echo "Installing the extra '$*' into $(VENV); the first time takes a few minutes."
 	$(BIN)/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[$*]'
@@ -58,4 +69,4 @@ $(LOWEST)/dev: pyproject.toml constraints-lowest.txt | $(LOWEST)/pyvenv.cfg
 	$(PYTHON) -m venv $*
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist
+	rm -rf $(VENV) $(LOWEST) $(BENCH) build dist

@@ -15,7 +15,7 @@ from scripted import reference, run
 
 from mera_ru_tasks.errors import DataError, TaskError
 
-DOCUMENTATION = Path(__file__).resolve().parent.parent / "docs_own_dataset.md"
+DOCUMENTATION = Path(__file__).resolve().parent.parent / "README.md"
 
 
 def documented() -> dict[str, str]:

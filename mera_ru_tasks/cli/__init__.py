@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import data, path, run, submit
+from mera_ru_tasks.cli import data, judge, path, run, score, submit
 from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.errors import MeraRuError
 
@@ -29,6 +29,8 @@ app = typer.Typer(
 )
 
 app.command(context_settings=run.SETTINGS)(run.run)
+app.command()(score.score)
+app.command()(judge.judge)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
 app.command()(path.path)

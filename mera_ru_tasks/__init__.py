@@ -8,7 +8,8 @@ How data flows, room by room:
     reading/             a response is read as the model meant it
     scoring.py           a reading and a reference become numbers
     harness.py           the functions and filters that the YAML files name
-    _autoload.py         how lm-eval finds all this
+    own.py               a user's own dataset as a task
+    _autoload.py         how lm-eval finds all this                                   (running.py: and starts quicker)
     runs.py, samples.py  what lm-eval leaves behind: logs found and read
     submission/          logs become a leaderboard submission; any submission checked
     inspection/          data looked over, fetched and shown

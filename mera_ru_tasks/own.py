@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lm_eval.api.task import ConfigurableTask
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from mera_ru_tasks import harness
@@ -31,10 +30,10 @@ _SETTINGS = ("mera_ru_path", "mera_ru_hub", "mera_ru_answer", "mera_ru_type_fiel
 _LETTERS = "АБВГДЕЖЗ"
 
 
-class OwnTask(ConfigurableTask):  # type: ignore[misc]
+class OwnTask(harness.MeraTask):
     """A task on a dataset that is not one of MERA Text 2.0, but has its format."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any]) -> None:
         """Take the content of the user's YAML file, with lm-eval's own keys beside ours.
 
         Raises:
@@ -44,10 +43,9 @@ class OwnTask(ConfigurableTask):  # type: ignore[misc]
         settings = config.get("dataset_kwargs") or {}
         self._benchmark = own_benchmark(config["task"], settings)
         base = _base_config(self._benchmark.formats.values(), prefill=settings.get("mera_ru_prefill", False))
-        given = {name: value for name, value in config.items() if name != "class"}
         # Without the base's `until` lm-eval would stop at the first blank line.
         generation = {**base["generation_kwargs"], **(config.get("generation_kwargs") or {})}
-        super().__init__(config={**base, **given, "generation_kwargs": generation})
+        super().__init__(config={**base, **config, "generation_kwargs": generation})
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
         """Load the documents; the run's `--metadata` can name a revision and a data folder, as for our tasks."""

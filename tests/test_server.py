@@ -17,7 +17,7 @@ from chat_server import ChatServer
 from scripted import reference, run
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-DOCUMENTATION = REPOSITORY / "docs_many_devices.md"
+DOCUMENTATION = REPOSITORY / "README.md"
 TASKS = ("enantiosemy_sample", "riddles_sample", "russian_regions_sample")
 
 

@@ -23,6 +23,10 @@ class RunError(MeraRuError, ValueError):
     """The logs of a run cannot be used: not found, unreadable, or wrong in a line."""
 
 
+class JudgeError(MeraRuError):
+    """The judge cannot be used: its settings, its server, its cache or its prompt."""
+
+
 def show_without_traceback() -> None:
     """Let `MeraRuError` end a program with its message alone, under a command line that does not know it (lm-eval's).
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks import strict
+from mera_ru_tasks import prompt, strict
 from mera_ru_tasks.data import load
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.inspection.sources import source_of
-from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.strict import MARKER
 
 
@@ -74,7 +73,7 @@ def show(name: str, identity: int | None = None, *, shots: bool = False, data: P
         known = [doc["meta"]["id"] for doc in documents]
         raise DataError(f"{source.place} has no document with id {identity}; its ids are {min(known)} to {max(known)}.")
     prefix = MARKER if "prefill" in variants else ""
-    return Shown(found[0], _prompt(found[0], prefix), prefix)
+    return Shown(found[0], prompt.render(found[0], prefix), prefix)
 
 
 def read(shown: Shown, response: str) -> Readings:
@@ -89,25 +88,3 @@ def read(shown: Shown, response: str) -> Readings:
         str(extraction),
         process_results(shown.doc, [extraction]),
     )
-
-
-def _prompt(doc: Mapping[str, Any], prefix: str) -> str:
-    """Render the prompt with lm-eval's own function and the template of the tasks."""
-    from lm_eval.utils import apply_template
-
-    config = _task_config()
-    prompt: str = apply_template(config["doc_to_text"], dict(doc))
-    # lm-eval puts the delimiter between question and prefix where there is no white space already.
-    delimiter = config["target_delimiter"] if prefix and not prompt[-1:].isspace() else ""
-    return prompt + delimiter + prefix
-
-
-def _task_config() -> dict[str, Any]:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Reads lm-eval's `!function NAME` as the name; nothing here calls it."""
-
-    Loader.add_constructor("!function", lambda loader, node: node.value)
-    config: dict[str, Any] = yaml.load((yaml_folder() / "_task_yaml").read_text(encoding="utf-8"), Loader)
-    return config

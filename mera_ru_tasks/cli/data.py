@@ -44,7 +44,8 @@ def check(
 ) -> None:
     """Check every row, and count what is there.
 
-    Every problem is listed, not only the first. Problems are what a run would stop at; the exit status is then 1. Warnings are what looks wrong.
+    Every problem is listed, not only the first. Problems are what a run would stop at; the exit status is then 1.
+    Warnings are what looks wrong.
 
     \b
     Examples:
@@ -80,7 +81,8 @@ def fetch(
 ) -> None:
     """Save a hub dataset for offline machines.
 
-    It is saved in the authors' layout. The revision stands in dataset_meta.json, the files' checksums in SHA256SUMS; `mera-ru data check` compares them.
+    It is saved in the authors' layout. The revision stands in dataset_meta.json, the files' checksums in SHA256SUMS;
+    `mera-ru data check` compares them.
 
     \b
     Examples:

@@ -15,6 +15,10 @@ class DataError(MeraRuError, ValueError):
     """The data cannot be used: missing, unreadable, or wrong in a row."""
 
 
+class TaskError(MeraRuError, ValueError):
+    """A task cannot be made: it is unknown, or its YAML file says what cannot be."""
+
+
 class SubmissionError(MeraRuError, ValueError):
     """A submission cannot be read or written."""
 

@@ -14,8 +14,9 @@ from lm_eval.api.filter import Filter
 from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
 
-from mera_ru_tasks import data, prompt, reading, scoring
-from mera_ru_tasks.benchmarks import BENCHMARKS, AnswerFormat, Benchmark
+from mera_ru_tasks import data as loading
+from mera_ru_tasks import prompt, reading, scoring
+from mera_ru_tasks.benchmarks import BENCHMARKS, LEADERBOARD, AnswerFormat, Benchmark
 from mera_ru_tasks.checks import has_reference
 from mera_ru_tasks.errors import DataError, JudgeError, show_without_traceback
 from mera_ru_tasks.judge import config
@@ -47,11 +48,17 @@ def load(
     lm-eval passes the task's `metadata`, in which `--metadata` and the model's arguments are mixed, and its
     `dataset_kwargs`; hence our names' prefix and the arguments that are not ours.
     """
-    benchmark = BENCHMARKS[mera_ru_benchmark]
-    splits = data.load(benchmark, data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored)
-    answered = [has_reference(document) for document in splits[mera_ru_scored]]
+    return load_benchmark(
+        BENCHMARKS[mera_ru_benchmark], data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored
+    )
+
+
+def load_benchmark(benchmark: Benchmark, *, data: str | None, revision: str | None, scored: str) -> dict[str, Dataset]:
+    """Load a benchmark's documents (see `data.load`), and say what of them will have no score."""
+    splits = loading.load(benchmark, data=data, revision=revision, scored=scored)
+    answered = [has_reference(document) for document in splits[scored]]
     if not all(answered):
-        _warn_of_closed(benchmark, answered, is_test=mera_ru_scored == "test")
+        _warn_of_closed(benchmark, answered, is_test=scored == "test")
         _refuse_uneven_processes(benchmark, answered)
     return splits
 
@@ -59,7 +66,7 @@ def load(
 def _warn_of_closed(benchmark: Benchmark, answered: Sequence[bool], *, is_test: bool) -> None:
     """Say how many documents have no reference and what to do, which for the leaderboard's test sets is to submit."""
     closed = f"{benchmark.title}: {answered.count(False)} of {len(answered)} documents have no reference answer"
-    if benchmark.hub and is_test:
+    if benchmark in LEADERBOARD and is_test:
         logger.warning(
             "%s (the leaderboard keeps them closed), so they get no score. To have them scored by the leaderboard, "
             "generate with `--log_samples --output_path DIR` and submit; to score here, point MERA_RU_DATA at data "
@@ -88,7 +95,7 @@ def _refuse_uneven_processes(benchmark: Benchmark, answered: Sequence[bool]) -> 
 
 def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
     """Load a task's documents from the sample data that the package ships, whatever the user's settings are."""
-    return data.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
+    return loading.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
 
 
 class ShotsSampler(ContextSampler):  # type: ignore[misc]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.checks import has_reference, split_reference
-from mera_ru_tasks.reading.text import without_stress
-from mera_ru_tasks.strict import accepted_answers, exact_match, normalise
+from mera_ru_tasks.reading.text import fold
+from mera_ru_tasks.strict import accepted_answers, exact_match
 
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
@@ -57,7 +56,7 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
     answer_format = AnswerFormat.of(doc)
     reference = doc["outputs"]
     accepted = accepted_answers(reference, phrase=not answer_format.letters)
-    correct = max(_matches(extraction, reference, answer_format), exact_match(visible, accepted))
+    correct = _matches(extraction, reference, answer_format) or exact_match(visible, accepted)
     scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
     if answer_format.letters:
         right, _ = split_reference(reference, answer_format)
@@ -92,28 +91,26 @@ def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
     return 2 * len(given & right) / (len(given) + len(right)) if given or right else 0.0
 
 
+# What parts the answers where several are given: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
+_BETWEEN_ANSWERS = re.compile(r"\s*[;,/]\s*(?:(?:или|либо|и)\s+)?|\s+(?:или|либо|и)\s+")
+
+
 def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
     """1 if the extraction is the reference, up to ё, stress marks, look-alikes and what normalisation drops.
 
-    For a riddle also if it names several answers and every one of them is accepted; else several answers are a hedge.
+    Language units count in any order. For a riddle an extraction also matches if it names several answers and every one
+    of them is accepted; else several answers are a hedge.
     """
+    if not extraction:
+        return 0
     if answer_format.letters:
-        return int(bool(extraction) and _key(extraction) == _key(reference))
-    accepted = {key for entry in reference.split(";") if (key := _key(entry))}
-    if _key(extraction) in accepted:
-        return 1
-    alternatives = [_key(part) for part in _ALTERNATIVES.split(extraction)]
-    return int(len(alternatives) > 1 and all(part in accepted for part in alternatives))
+        return int(fold(extraction) == fold(reference) or _answers(extraction) == _answers(reference))
+    accepted = {fold(entry) for entry in reference.split(";")} - {""}
+    return int(fold(extraction) in accepted or accepted.issuperset(_answers(extraction)))
 
 
-_ALTERNATIVES = re.compile(r"\s*[;,/]\s*(?:или|либо|и)\s+|\s*[;,/]\s*|\s+(?:или|либо|и)\s+")
-_LATIN_LOOK_ALIKES = str.maketrans("acekopxytmbh", "асекорхутмвн")
-
-
-def _key(text: str) -> str:
-    """The form in which an extraction and a reference are compared."""
-    words = normalise(without_stress(unicodedata.normalize("NFC", text))).replace("ё", "е").split()
-    return " ".join(w.translate(_LATIN_LOOK_ALIKES) if re.search("[а-я]", w) else w for w in words)
+def _answers(text: str) -> list[str]:
+    return sorted(fold(answer) for answer in _BETWEEN_ANSWERS.split(text))
 
 
 def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:

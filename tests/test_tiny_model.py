@@ -14,38 +14,14 @@ import torch
 from environments import Environment, make_environment
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
+from tiny_model import save_tiny_model
 
 from mera_ru_tasks.paths import yaml_folder
-
-END = "<|endoftext|>"
-CHAT_TEMPLATE = (
-    "{% for message in messages %}<{{ message.role }}>{{ message.content }}</{{ message.role }}>{% endfor %}"
-    "{% if add_generation_prompt %}<assistant>{% endif %}"
-)
 
 
 @pytest.fixture(scope="module")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that never writes its end token, with room for every prompt, and a tokenizer of single bytes."""
-    folder = tmp_path_factory.mktemp("model")
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={byte: number for number, byte in enumerate([*alphabet, END])}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=END, eos_token=END, pad_token=END)
-    fast.chat_template = CHAT_TEMPLATE
-    fast.save_pretrained(folder)
-    torch.manual_seed(0)
-    config = GPTNeoXConfig(
-        vocab_size=len(alphabet) + 1, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=16384, bos_token_id=len(alphabet), eos_token_id=len(alphabet),
-    )  # fmt: skip
-    model = GPTNeoXForCausalLM(config)
-    model.get_output_embeddings().weight.data[-1] = 0  # never the greatest: some other token's is above 0
-    model.save_pretrained(folder)
-    return folder
+    return save_tiny_model(tmp_path_factory.mktemp("model"))
 
 
 def test_the_command_line_ends_in_table_and_logs(

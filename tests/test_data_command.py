@@ -419,7 +419,9 @@ def test_a_document_is_shown_as_a_run_sees_it(task):
             assert read.flexible == sample["filtered_resps"][0]
 
 
-def test_showing_a_document(mera_ru, tmp_path):
+def test_showing_a_document(mera_ru, monkeypatch, tmp_path):
+    monkeypatch.setenv("LM_EVAL_JUDGE_API_BASE", "http://127.0.0.1:9")  # a look must not cost a judge's question
+    monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "judge")
     write_data(tmp_path, answers=False, rows_per_type=2, benchmarks=(RUSSIAN_REGIONS,))
     closed = mera_ru("data", "show", "russian_regions", "--data", tmp_path, "--response", "**Ответ:** (б)")
     assert closed.status == 0 and "meta ---\nid 1, " in closed.out
@@ -521,8 +523,9 @@ def commands(typer_app, *path: str) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("path", commands(app), ids=" ".join)
 def test_every_command_explains_itself_with_an_example(path, mera_ru):
     outcome = mera_ru(*path, "--help")
-    assert outcome.status == 0 and "Example" in outcome.out
-    assert f"mera-ru {' '.join(path)}" in outcome.out.partition("Example")[2]
+    assert outcome.status == 0
+    before, word, examples = outcome.out.lower().partition("example")
+    assert word and (f"mera-ru {' '.join(path)}" in examples or "the help of lm-eval" in before)
 
 
 def test_help_loads_nothing_heavy():

@@ -647,18 +647,11 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
 
 
 def test_the_whole_command_line(data, tmp_path):
-    """`lm_eval` as a user calls it, then `mera-ru submit`, each in a process of its own."""
+    """A run of lm-eval's own command, then `mera-ru submit`, each in a process of its own."""
     environment = {**os.environ, "MERA_RU_DATA": str(data), "HF_HUB_OFFLINE": "1"}
-    python = [sys.executable, "-c"]
-    ran = subprocess.run(
-        [*python, "from lm_eval.__main__ import cli_evaluate; cli_evaluate()", "--model", "dummy", "--tasks", "mera_ru",
-         "--predict_only", "--log_samples", "--output_path", "results"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    packed = subprocess.run(
-        [*python, "from mera_ru_tasks.cli import main; main()", "submit", "results"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert packed.returncode == 0, packed.stderr + packed.stdout
+    log = ["--predict_only", "--log_samples", "--output_path", "results"]
+    for arguments in (["run", "--model", "dummy", "--tasks", "mera_ru", *log], ["submit", "results"]):
+        command = [sys.executable, "-c", "from mera_ru_tasks.cli import main; main()", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr + done.stdout
     assert fault(tmp_path / "submission.zip", ids_of(data)) == ""

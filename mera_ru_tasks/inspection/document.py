@@ -78,13 +78,12 @@ def show(name: str, identity: int | None = None, *, shots: bool = False, data: P
 
 def read(shown: Shown, response: str) -> Readings:
     """Read and score a response with the functions that a run calls."""
-    from mera_ru_tasks.harness import FlexibleExtract, StrictMatch, process_results
+    from mera_ru_tasks.harness import FlexibleExtract, process_results
 
-    whole = StrictMatch().apply([[response]], [shown.doc])[0]
     extraction = FlexibleExtract(shown.prefix).apply([[response]], [shown.doc])[0]
     return Readings(
         strict.readings(response),
-        process_results(shown.doc, [whole]),
+        process_results(shown.doc, [response]),  # not through StrictMatch, which would ask a judge that is configured
         str(extraction),
         process_results(shown.doc, [extraction]),
     )

@@ -55,18 +55,18 @@ def clean(text: str) -> str:
     stripped = text.lstrip()
     below = "\n" in text[: len(text) - len(stripped)]
     piece = _first_lines(stripped)
+    piece = _QUOTE.sub('"', html.unescape(piece) if "&" in piece else piece)
     if "  " in piece or not _CLEAN.fullmatch(piece):
         piece = _without_markup(piece)
     return ("\n" if below else "") + piece.rstrip()
 
 
 def _without_markup(piece: str) -> str:
-    piece = html.unescape(piece) if "&" in piece else piece
     piece = _LINE_END.sub("\n", without_stress(piece))
     piece = _first_lines(unicodedata.normalize("NFKC", piece))  # which may make eighteen characters of one
     piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
     piece = _LATEX.sub(" ", piece)
-    piece = _QUOTE.sub('"', _INVISIBLE.sub("", piece))
+    piece = _INVISIBLE.sub("", piece)
     piece = _SPACES.sub(" ", _SPACE.sub(" ", piece))
     piece = _LINE_MARKUP.sub("", _STAR_BULLET.sub("-", _FENCE.sub("", piece)))
     piece = _EMPHASIS.sub("", piece)

@@ -34,14 +34,11 @@ _LEAD_WORDS = frozenset(
     вот и поэтому
     """.split()
 )
-# Words before «ответ» with which it is not the answer that the model gives, and those with which it is a second one.
-_NOT_GIVEN = re.compile(
-    r"(?<![^\W_])(?:не|ошибочн|ложн|предпол|предварит|чуж|перв|прошл|предыдущ|пример|какой|каков)\w{0,12}[\s\"'«*_]{1,4}$"
-)
-_SECOND = re.compile(
-    r"(?<![^\W_])(?<!наиболее )(?<!самый )(?:возможн|вероятн|альтернатив|запасн|друг|ин[оы]|втор)\w{0,12}"
-    r"[\s\"'«*_]{1,4}$"
-)
+# Beginnings of the word before «ответ» with which it is not the answer that the model gives.
+_NOT_GIVEN = tuple("не ошибочн ложн предпол предварит чуж перв прошл предыдущ пример какой каков".split())
+# Those with which it is a second answer, unless it is «наиболее вероятный».
+_SECOND = tuple("возможн вероятн альтернатив запасн друг иной иные втор".split())
+_MOST = ("наиболее", "самый")
 _ANSWER_BOXES = ("\\boxed{", "<answer>", "<ответ>")
 # So many occurrences of the word are tried, from the end, and so much of the text before and behind each is looked at.
 _TRIES, _BEFORE, _BEHIND = 200, 60, 80
@@ -66,7 +63,7 @@ def after_marker(text: str) -> str | None:
         before = lowered[max(0, position - _BEFORE) : position]
         length = _rest_of_marker(before, lowered[behind : behind + _BEHIND])
         if length is not None:
-            return "" if _SECOND.search(before) else text[behind + length :]
+            return "" if _is_second(before) else text[behind + length :]
     for marker in (strict.MARKER, *_ANSWER_BOXES):
         _, found, after = text.rpartition(marker)
         if found:
@@ -83,13 +80,24 @@ def _with_cyrillic_marker(lowered: str) -> str:
 
 def _rest_of_marker(before: str, behind: str) -> int | None:
     """How many characters behind the marker's word still belong to the marker; None if the word is no marker."""
-    if before[-1:].isalnum() or _NOT_GIVEN.search(before):
+    if before[-1:].isalnum() or _words_before(before)[-1].startswith(_NOT_GIVEN):
         return None
     colon = _COLON.match(behind)
     if colon is not None and _is_about(colon["about"]):
         return colon.end()
     other = (_DASH_OR_LINE_END.match(behind) or _LETTERS.match(behind)) if _heads_sentence(before) else None
     return None if other is None else other.end()
+
+
+def _words_before(before: str) -> list[str]:
+    """The words directly before the marker's word, on its line and with nothing but markup between; at least one."""
+    return [word.strip("«\"'*_(") for word in before.rpartition("\n")[2].rstrip(" \t\u00a0«\"'*_").split(" ")]
+
+
+def _is_second(before: str) -> bool:
+    """Whether the words before the marker make its answer a second one."""
+    words = _words_before(before)
+    return words[-1].startswith(_SECOND) and (len(words) == 1 or words[-2] not in _MOST)
 
 
 def _is_about(words: str) -> bool:

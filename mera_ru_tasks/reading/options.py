@@ -10,7 +10,7 @@ from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading import tails
 from mera_ru_tasks.reading.letters import AFFIRMING, LEAD_WORDS, parse_letters
 from mera_ru_tasks.reading.mentions import further_labels, named, without_refuted
-from mera_ru_tasks.reading.text import BULLET, WORD
+from mera_ru_tasks.reading.text import BULLET, LIMIT, WORD
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ def join_letters(found: list[str], answer_format: AnswerFormat) -> str:
 def leaderboard_letters(text: str, letters: str) -> list[str]:
     """The letters as the leaderboard would match them, so that this reading never falls below that one; else none."""
     text = text.strip()
-    found = [] if strict.is_longer(text, len(letters)) else [word.upper() for word in strict.normalise(text).split()]
+    if len(text) > LIMIT or strict.is_longer(text, len(letters)):
+        return []
+    found = [word.upper() for word in strict.normalise(text).split()]
     good = all(len(letter) == 1 and letter in letters for letter in found)
     return found if good and found == sorted(set(found)) else []
 

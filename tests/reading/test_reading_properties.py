@@ -30,7 +30,7 @@ references = st.sampled_from(
 
 
 @given(responses, formats)
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 def test_every_text_is_read_without_an_exception_and_in_canonical_form(response, answer_format):
     extraction = read(response, answer_format)
     assert extraction == extraction.strip()
@@ -44,6 +44,7 @@ def test_every_text_is_read_without_an_exception_and_in_canonical_form(response,
 
 
 @given(responses)
+@settings(deadline=None)
 def test_every_step_takes_every_text(text):
     drop_reasoning(text)
     after_marker(text)
@@ -53,7 +54,7 @@ def test_every_step_takes_every_text(text):
 
 
 @given(collages, references, formats, st.sampled_from(["", "<think>", "[THINK]Ответ: Е", "раз</think>"]))
-@settings(max_examples=1000)
+@settings(max_examples=1000, deadline=None)
 def test_flexible_is_never_below_strict_where_reasoning_is_closed_or_absent(response, reference, answer_format, before):
     closing = "[/THINK]" if "[" in before else "</think>" if before == "<think>" else ""
     response = before + closing + response
@@ -80,6 +81,7 @@ answers = (
 
 
 @given(answers)
+@settings(deadline=None)
 def test_a_canonical_answer_is_read_as_it_is(answer):
     answer_format, canonical = answer
     assert read(canonical, answer_format) == canonical
@@ -118,7 +120,7 @@ MARKERS = [
 
 
 @given(answers, st.sampled_from(WRAPPINGS), st.sampled_from(MARKERS), st.sampled_from(["", "<think>Ответ: В</think>"]))
-@settings(max_examples=1000)
+@settings(max_examples=1000, deadline=None)
 def test_wrapping_a_readable_answer_changes_nothing(answer, wrapping, marker, reasoning):
     answer_format, canonical = answer
     if wrapping == "вариант {}" and not answer_format.letters:
@@ -127,7 +129,7 @@ def test_wrapping_a_readable_answer_changes_nothing(answer, wrapping, marker, re
 
 
 @given(answers, st.sampled_from(MARKUP))
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 def test_wrapping_a_bare_answer_changes_nothing(answer, wrapping):
     answer_format, canonical = answer
     assert read(wrapping.format(canonical), answer_format) == canonical

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
+from command import Command
+from judge_stub import StubJudge
 from rows import Row, data_folder, riddle
 from scripted import reference, run
 
@@ -169,6 +171,31 @@ def test_closed_answers_give_no_number_and_no_talk_of_the_leaderboard(
         "own: 1 of 1 documents have no reference answer, so they get no score. "
         "To have them scored, add their answers to the data."
     ]
+
+
+def test_the_judge_and_the_score_after_the_run_take_its_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = data_folder(tmp_path, "own", [row(1, "А; Б"), row(2, "В"), row(3, "Г")])
+    answers = {"mera_ru_answer": {"letters": "АБВГ", "most": 4}}
+    folder = task_folder(tmp_path, mera_ru_path=str(root / "own"), **answers)
+    replies = {1: "Ответ: А; Б", 2: "**В** верно", 3: "Ответ: А"}
+    call = Command(capsys, monkeypatch)
+    with StubJudge() as judge:
+        for name, value in (("API_BASE", judge.url), ("MODEL", "judge"), ("API_KEY", "none")):
+            monkeypatch.setenv(f"LM_EVAL_JUDGE_{name}", value)
+        monkeypatch.setenv("LM_EVAL_JUDGE_CACHE", str(tmp_path / "cache.sqlite"))
+        output = tmp_path / "results"
+        results = run(output, ["own"], lambda doc, _: replies[doc["meta"]["id"]], task_folders=[folder])
+        during = numbers(results, "own")
+        for command, pattern in (("score", "scored_results_*.json"), ("judge", "judged_results_*.json")):
+            ended = call(command, output)
+            assert ended.status == 0, ended.err
+            [file] = output.rglob(pattern)
+            after = numbers(json.loads(file.read_text(encoding="utf-8")), "own")
+            assert after == {name: during[name] for name in after}
+            during = {name: value for name, value in during.items() if name not in after}
+    assert during == {}, "between them they give every number of the run"
 
 
 WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {

@@ -98,6 +98,7 @@ def test_a_server_that_fails_for_good_ends_the_run_and_the_cache_keeps_the_rest(
     assert not list(tmp_path.rglob("results_*.json")), "no number of a run that did not end"
     done = {request["messages"][-1]["content"] for request in server.requests} - {fails}
     assert done, ended.stderr
+    assert (tmp_path / "responses_rank0.db").is_file()
     with ChatServer(lambda prompt: answer_of(docs[prompt]) or "") as server:
         ended = command(tmp_path, server, "riddles_sample", num_concurrent=1)
     assert ended.returncode == 0, ended.stderr

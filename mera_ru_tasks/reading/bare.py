@@ -49,8 +49,10 @@ def _begins_with_answer(lines: list[str], answer_format: AnswerFormat) -> bool:
     if not WORD.search(rest):
         # Prose that a line end breaks behind «В» goes on in lower case.
         return not (found[-1] in ("А", "В") and below[:1].islower())
+    if len(found) > 1:
+        return ";" in line[: -len(rest)]  # no sentence begins like «А; Е»
     label = (_LABEL_OF_UNIT if answer_format.unit else _LABEL).match(rest)
-    if label is None or len(found) > 1 or (label[0] == "," and found == ["А"]):  # «А, понятно»
+    if label is None or (label[0] == "," and found == ["А"]):  # «А, понятно»
         return False
     is_label = first[0].isupper() or label[0] == ")"
     return is_label and (not below or label[0] == ";" or tails.gives_reason(below))

@@ -117,6 +117,8 @@ def _letter_at(words: _Words, at: int, letters: str) -> str | None:
     letter = as_letter(word[0], letters) if word is not None else None
     if word is None or letter is None or following is None:
         return letter
+    if not letter and word[0].islower() and words.line[word.end()] == ".":
+        return None  # an abbreviation, as in «т. к.»
     if len(following[0]) == 1 or following[0].lower() in _AND:
         return letter
     gap = words.line[word.end() : following.start()].strip()

@@ -12,10 +12,10 @@ from mera_ru_tasks.reading.text import WORD
 _LABEL = re.compile(r"(?P<before>[;,]|[)\"](?= ))[ ]?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(—–-]| \")")
 _CAPITAL = re.compile(r"(?<![^\W_])[А-ЯA-ZΑ-Ω](?![^\W_]|[\u0300-\u036f]|-\w)")
 _BEFORE_SENTENCE = '.!?:;"()—–-'
-# Letters that are named only to be refuted: «Б, В и Г не подходят», «не подходят: Б, В», «…, а не Б».
+# Letters that are named only to be refuted: «Б, В и Г не подходят», «не подходят: Б, В», «…, а не Б», «(не Б)».
 _LETTERS = r"(?<![^\W_])[А-ЯA-Z](?:(?:[,;]? | и |, и )[А-ЯA-Z]){0,6}(?![^\W_])"
 _REFUTED = re.compile(
-    rf",? а не {_LETTERS}"
+    rf",? ?\b(?:а )?не {_LETTERS}"
     rf"|{_LETTERS}\)? (?:тут |здесь |же )?{tails.REFUTATION}"
     rf"|{tails.REFUTATION}(?: варианты?)?:? {_LETTERS}"
 )

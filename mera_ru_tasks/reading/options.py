@@ -56,10 +56,10 @@ def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
     if all(word[0].lower() in AFFIRMING for word in WORD.finditer(rest)):
         return True
     sign = tails.sign_behind_letters(gap)
-    if sign in (";", ","):
+    if sign in ("", ",", ";"):
         is_text = len(following[0]) > 1 and not following[0].isdigit()
         return is_text and (sign == ";" or following[0][0].isupper())
-    return sign not in ("", "/", "|", "&", "+")
+    return sign not in ("/", "|", "&", "+")
 
 
 def join_letters(found: list[str], answer_format: AnswerFormat) -> str:

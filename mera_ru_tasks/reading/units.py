@@ -82,6 +82,8 @@ def _unit_below(lines: list[str], letters: str) -> str | None:
 def _unit_and_letter(line: str, letters: str) -> str:
     """Read the other order, `лужа; Б` or `лужа (вариант Б)`."""
     words = list(WORD.finditer(line))
+    if not words:
+        return ""
     letter = as_letter(words[-1][0], letters)
     before = len(words) - 1
     while before and words[before - 1][0].lower() in LEAD_WORDS:

@@ -7,16 +7,17 @@ benchmark: `answer_format` (see `benchmarks.AnswerFormat`) and, where documents 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.benchmarks import Benchmark
 from mera_ru_tasks.checks import Problem, check_rows, format_of
 from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.files import SPLITS, benchmark_folder, fill_in_prompts, read_splits
+from mera_ru_tasks.files import SPLITS, benchmark_folder, dataset_folder, fill_in_prompts, read_splits
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -44,11 +45,42 @@ def load(
         raise DataError(_missing(benchmark, scored, splits, data))
     if not splits[scored][1]:
         raise DataError(f"{splits[scored][0]} holds no rows, so there is nothing to run {benchmark.title} on.")
-    problems += check_rows(splits, benchmark)
-    if problems:
-        more = f" ({len(problems) - 1} more problems in these data.)" if len(problems) > 1 else ""
-        raise DataError(f"{problems[0]}{more}")
+    _refuse(problems + list(check_rows(splits, benchmark)))
     return _datasets(splits, benchmark, scored)
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    if problems:
+        more = (
+            f" ({len(problems) - 1} more problems in these data; `mera-ru data check` lists them all.)"
+            if len(problems) > 1
+            else ""
+        )
+        raise DataError(f"{problems[0]}{more}")
+
+
+def rows_at_hand(benchmark: Benchmark, *, data: str | Path | None = None) -> Splits | None:
+    """Read a benchmark's rows where this needs no network, checked.
+
+    Args:
+        benchmark: which one.
+        data: as in `load`.
+
+    Returns:
+        The rows of the local folder that is named, else of the newest copy of the hub dataset in the cache of the
+        library `datasets`, else None.
+
+    Raises:
+        DataError: a local folder is named, but its data are missing or wrong.
+    """
+    if _local_folder(benchmark, data):
+        splits, problems = load_rows(benchmark, data=data)
+    elif cached := _from_cache(benchmark):
+        splits, problems = cached, []
+    else:
+        return None
+    _refuse(problems + list(check_rows(splits, benchmark)))
+    return splits
 
 
 def load_rows(
@@ -59,24 +91,62 @@ def load_rows(
     Returns:
         For each split found its place and rows, and the problems met on the way.
     """
-    named = data or os.environ.get("MERA_RU_DATA")
-    if named:
-        folder = benchmark_folder(Path(named).expanduser(), benchmark)
+    folder = _local_folder(benchmark, data)
+    if folder:
         return fill_in_prompts(read_splits(folder), folder)
-    return _from_hub(benchmark, revision or os.environ.get("MERA_RU_REVISION") or None), []
+    return from_hub(benchmark, revision or os.environ.get("MERA_RU_REVISION") or None), []
 
 
-def _from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
+def _local_folder(benchmark: Benchmark, data: str | Path | None) -> Path | None:
+    """The folder with the benchmark's files; None where none is named, so that the hub is asked."""
+    if benchmark.path:
+        return dataset_folder(benchmark.path)
+    named = data or os.environ.get("MERA_RU_DATA")
+    return benchmark_folder(Path(named).expanduser(), benchmark) if named else None
+
+
+def from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
+    """Load a benchmark's rows from the hub, as `load_rows` does.
+
+    Raises:
+        DataError: the hub does not have the dataset, or cannot be reached.
+    """
+    name = _hub_name(benchmark)
+    import datasets
+
+    with _hub_errors(benchmark, revision):
+        loaded = datasets.load_dataset(name, revision=revision)
+    return _splits_of(loaded, name + (f"@{revision}" if revision else ""))
+
+
+def hub_commit(benchmark: Benchmark, revision: str | None) -> str:
+    """The commit that a revision of the hub dataset is at; it names data that cannot change. Raises as `from_hub`."""
+    name = _hub_name(benchmark)
+    from huggingface_hub import HfApi
+
+    with _hub_errors(benchmark, revision):
+        commit = HfApi().dataset_info(name, revision=revision).sha
+    return str(commit)
+
+
+def _hub_name(benchmark: Benchmark) -> str:
     if benchmark.hub is None:
         raise DataError(
             f"{benchmark.title} is not on the hub. Set MERA_RU_DATA to a folder with a folder `{benchmark.name}` "
             "that holds test.json."
         )
-    import datasets
+    return benchmark.hub
+
+
+@contextlib.contextmanager
+def _hub_errors(benchmark: Benchmark, revision: str | None) -> Iterator[None]:
+    """Turn what goes wrong with the hub into a DataError that names the ways out."""
+    from datasets.exceptions import DatasetsError
+    from huggingface_hub.errors import HTTPError  # of the HTTP client that this release uses: requests or httpx
 
     try:
-        loaded = datasets.load_dataset(benchmark.hub, revision=revision)
-    except (OSError, ValueError, RuntimeError) as error:
+        yield
+    except (OSError, ValueError, RuntimeError, DatasetsError, HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
         raise DataError(
             f"The dataset {benchmark.hub}{at} could not be loaded from the hub "
@@ -86,17 +156,30 @@ def _from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
             f"or set MERA_RU_DATA to a folder that holds a copy in a folder `{benchmark.name}`; "
             "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network."
         ) from error
-    at = f"@{revision}" if revision else ""
-    return {
-        split: (f"{benchmark.hub}{at}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded
-    }
+
+
+def _from_cache(benchmark: Benchmark) -> Splits | None:
+    """The newest copy that `datasets` has cached. Its offline mode does the same, but cannot be had for one call."""
+    if benchmark.hub is None:
+        return None
+    from datasets.packaged_modules.cache.cache import Cache
+
+    try:
+        name = benchmark.hub.rpartition("/")[2]
+        loaded = Cache(repo_id=benchmark.hub, dataset_name=name, version="auto", hash="auto").as_dataset()
+    except (OSError, ValueError):  # no copy, or a half one
+        return None
+    return _splits_of(loaded, f"{benchmark.hub} (cached)")
+
+
+def _splits_of(loaded: Mapping[str, Any], place: str) -> Splits:
+    return {split: (f"{place}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded}
 
 
 def _missing(benchmark: Benchmark, split: str, splits: Splits, data: str | Path | None) -> str:
-    named = data or os.environ.get("MERA_RU_DATA")
-    if not named:
+    folder = _local_folder(benchmark, data)
+    if not folder:
         return f"The dataset {benchmark.hub} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
-    folder = benchmark_folder(Path(named).expanduser(), benchmark)
     others = ", ".join(splits) or "none"
     return (
         f"{folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, {split}.parquet, "
@@ -110,14 +193,14 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
 
     inputs = sorted({n for _, rows in splits.values() for row in rows for n, value in row["inputs"].items() if value})
     known = ("id", *benchmark.meta)
-    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in known})
+    ours = (*known, "group_size")  # which says that a document counts in a group
+    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in ours})
     loaded: dict[str, Dataset] = {}
     for split in (scored, *(split for split in SPLITS if split != scored)):
         place, rows = splits.get(split, ("", []))
         documents = _documents(rows, benchmark, inputs, (*known, *extra))
         try:
-            features = loaded[scored].features if not documents else None
-            loaded[split] = datasets.Dataset.from_list(documents, features=features)
+            loaded[split] = datasets.Dataset.from_list(documents) if documents else loaded[scored].select(range(0))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise DataError(
                 f"{place}, field `meta`: a field holds values of different kinds over the rows ({_first_line(error)}). "

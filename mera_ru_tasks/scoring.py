@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # One document's part in a group metric: the group's id, its number of documents, and whether this one is right.
 GroupPart = tuple[int, int, int]
+_NO_WHOLE_GROUP: GroupPart = (-1, 2, 0)
 
 
 def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
@@ -66,6 +68,23 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
     return {**scores, **_group_part(doc, "group_exact_match", correct)}
 
 
+def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
+    """Score what the judge said of a response.
+
+    Args:
+        doc: a loaded document.
+        score: 0, 0.5 or 1; None where there is no verdict; NaN to have the metrics without a number (see `harness`).
+
+    Returns:
+        `judge_score` and, for documents in groups, `group_judge_score` (a `GroupPart`, right where the judge gave 1);
+        nothing without a verdict, since a missing one is not a 0.
+    """
+    if score is None:
+        return {}
+    part = _group_part(doc, "group_judge_score", int(score == 1))
+    return {"judge_score": score, **(dict.fromkeys(part, _NO_WHOLE_GROUP) if math.isnan(score) else part)}
+
+
 def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
     """F1 of two sets, the harmonic mean of precision (given letters that are right) and recall (right ones given)."""
     given, right = set(given), set(right)
@@ -96,14 +115,14 @@ def _answers(text: str) -> list[str]:
 
 def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:
     meta = doc["meta"]
-    return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_id" in meta else {}
+    return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_size" in meta else {}
 
 
 def group_mean(parts: Iterable[GroupPart]) -> float:
     """The share of groups in which every document is right (MERA's Group Exact Match).
 
-    A group of which not all documents were scored (`--limit`, a missing reference) is left out, with a warning: whether
-    all of it is right is not known.
+    A group of which not all documents were scored (`--limit`, a missing reference or verdict) is left out, with a
+    warning: whether all of it is right is not known.
 
     Args:
         parts: one part for each document, in any order, from any number of processes.
@@ -119,8 +138,8 @@ def group_mean(parts: Iterable[GroupPart]) -> float:
     whole = [all(correct) for group_id, correct in groups.items() if len(correct) >= sizes[group_id]]
     if len(whole) < len(groups):
         logger.warning(
-            "%d of %d groups were scored only in part (a limit, or documents without a reference): the group metric "
-            "leaves them out.",
+            "%d of %d groups were scored only in part (a limit, or documents without a reference or verdict): the "
+            "group metric leaves them out.",
             len(groups) - len(whole),
             len(groups),
         )

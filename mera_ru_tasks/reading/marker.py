@@ -16,7 +16,7 @@ _DASH_OR_LINE_END = re.compile(
     r"ы?(?![^\W_])(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?(?:[—–−=→|]|->|(?<=\s)-|\n)"
 )
 # «Ответ Б», «Ответ А и Е»: only where nothing else is on the line
-_LETTERS = re.compile(r"ы?[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| | и )[^\W\d_]){0,5}[.*_\"»]{0,6}\s*(?:\n|$))")
+_LETTERS = re.compile(r"ы?[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| )[^\W\d_]){0,11}[.*_\"»]{0,6}\s*(?:\n|$))")
 
 _TAG = re.compile(r"</?[a-z][a-z0-9]{0,9}>")
 _BRACKETED = re.compile(r"\([^()]*\)")

@@ -87,7 +87,7 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
         below: whether the first line stands below the marker's line, so that it may begin a list.
     """
     if all(word[0].lower() in LEAD_WORDS for word in WORD.finditer(lines[0])):  # «следующие варианты:»
-        lines, below = lines_from_first(lines[1:]), True
+        lines, below = _from_first(lines[1:]), True
     first = letters_of_line(lines[0], letters) if lines else None
     if first is None:
         return []
@@ -106,7 +106,7 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
     return found
 
 
-def lines_from_first(lines: list[str]) -> list[str]:
+def _from_first(lines: list[str]) -> list[str]:
     """The lines from the first that is not empty."""
     return lines[next((number for number, line in enumerate(lines) if line), len(lines)) :]
 

@@ -50,8 +50,8 @@ def without_stress(text: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def fold(text: str) -> str:
-    """The form in which answers are compared: as the leaderboard does, and without stress, ё and look-alikes."""
-    plain = strict.normalise(unicodedata.normalize("NFKC", without_stress(text)))
+    """The form in which answers are compared: the leaderboard's, without stress, ё, look-alikes and invisible signs."""
+    plain = strict.normalise(unicodedata.normalize("NFKC", without_stress(without_invisible(text))))
     return plain.replace("ё", "е").translate(_LOWER_LOOK_ALIKES)
 
 

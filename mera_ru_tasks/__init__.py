@@ -9,6 +9,7 @@ How data flows, room by room:
     scoring.py           a reading and a reference become numbers
     harness.py           the functions and filters that the YAML files name
     _autoload.py         how lm-eval finds all this
+    runs.py, samples.py  what lm-eval leaves behind: logs found and read
 
 This module imports nothing: it is loaded at every Python start (see _autoload.py).
 """

@@ -117,3 +117,25 @@ RUSSIAN_REGIONS = Benchmark(
 BENCHMARKS: Mapping[str, Benchmark] = {
     benchmark.name: benchmark for benchmark in (ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS)
 }
+
+# What a leaderboard submission holds; the open riddles are for diagnosis only.
+LEADERBOARD = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
+
+# What a task's name can add to its benchmark's: the shipped data, the prefilled marker, the split that is scored.
+VARIANTS = ("sample", "prefill", "shots")
+
+
+def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
+    """Take a task's name apart: `enantiosemy_sample_prefill` is Enantiosemy with the variants `sample` and `prefill`.
+
+    Returns:
+        The benchmark and the task's variants in the name's order; None for a task that is not ours.
+    """
+    base = task
+    variants: list[str] = []
+    while base.rpartition("_")[2] in VARIANTS:
+        base, _, variant = base.rpartition("_")
+        variants.insert(0, variant)
+    if base == "riddles" and "sample" in variants:  # the shipped riddles are of neither set
+        base = RIDDLES_CLOSED.name
+    return (BENCHMARKS[base], tuple(variants)) if base in BENCHMARKS else None

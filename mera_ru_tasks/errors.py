@@ -15,6 +15,14 @@ class DataError(MeraRuError, ValueError):
     """The data cannot be used: missing, unreadable, or wrong in a row."""
 
 
+class SubmissionError(MeraRuError, ValueError):
+    """A submission cannot be read or written."""
+
+
+class RunError(MeraRuError, ValueError):
+    """The logs of a run cannot be used: not found, unreadable, or wrong in a line."""
+
+
 def show_without_traceback() -> None:
     """Let `MeraRuError` end a program with its message alone, under a command line that does not know it (lm-eval's).
 

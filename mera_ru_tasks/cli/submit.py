@@ -1,0 +1,112 @@
+"""`mera-ru submit`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mera_ru_tasks.cli.output import say
+
+if TYPE_CHECKING:
+    from mera_ru_tasks.submission.problems import Problem
+
+
+def submit(
+    run: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN…",
+            show_default=False,
+            help="lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken.",
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The archive to write.")] = Path("submission.zip"),
+    model: Annotated[str | None, typer.Option(help="The model to submit, where RUN holds several.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            envvar="MERA_RU_DATA",
+            help="The data to check ids and questions against; default: a copy of the hub dataset on this machine.",
+        ),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Pack what is there although something is missing.")
+    ] = False,
+    check: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check a submission archive, whoever made it, instead of packing one."),
+    ] = None,
+) -> None:
+    """Pack a run's responses into a leaderboard submission, or check one.
+
+    The run must be of the tasks enantiosemy, riddles_closed and russian_regions, zero-shot and greedy, made with
+    --log_samples and --output_path. Everything is checked before the archive is written.
+
+    \b
+    Examples:
+      lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru --predict_only \\
+          --log_samples --output_path results
+      mera-ru submit results -o submission.zip
+      mera-ru submit --check submission.zip
+    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    if check is not None:
+        if run:
+            raise typer.BadParameter("it checks one archive; name no RUN with it", param_hint="--check")
+        _check(check, data)
+        return
+    if not run:
+        raise typer.BadParameter("name lm-eval's output folder, or an archive with --check", param_hint="RUN")
+    _pack(run, output, model, data, partial)
+
+
+def _pack(run: Sequence[Path], output: Path, model: str | None, data: Path | None, partial: bool) -> None:
+    from mera_ru_tasks.runs import find_logs
+    from mera_ru_tasks.submission import archive
+    from mera_ru_tasks.submission.draft import prepare
+
+    draft = prepare(find_logs(run), model=model, data=data)
+    for part in draft.answers:
+        say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
+    for note in draft.notes:
+        say(f"Note: {note}")
+    for problem in draft.problems:
+        say(f"{'Missing' if problem.hole else 'Problem'}: {problem}")
+    stopping = draft.stopped_by(partial)
+    if stopping:
+        only_holes = all(problem.hole for problem in stopping) and draft.answers
+        way_out = " To pack what is there all the same, add --partial." if only_holes else ""
+        say(f"\nNothing was written: {_count(stopping)}.{way_out}")
+        raise typer.Exit(1)
+    archive.write(archive.build(draft.answers), output)
+    say(f"\nWrote {output}.")
+    if draft.problems:
+        say("Something is missing from it (see above). The leaderboard refuses such a file: fill the holes first.")
+        return
+    say(
+        f"Next: sign in at https://mera.a-ai.ru, start a submission, describe the model and upload {output}. "
+        f"`mera-ru submit --check {output}` checks the file once more, as the leaderboard's scorer does."
+    )
+
+
+def _check(file: Path, data: Path | None) -> None:
+    from mera_ru_tasks.submission.problems import name_ids
+    from mera_ru_tasks.submission.verify import verify
+
+    answers, problems = verify(file, data)
+    for name, responses in answers.items():
+        empty = [identity for identity, response in responses.items() if not response.strip()]
+        say(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
+    for problem in problems:
+        say(f"Problem: {problem}")
+    if problems:
+        say(f"\n{file} is not fit for submission: {_count(problems)}.")
+        raise typer.Exit(1)
+    say(f"\n{file} is fit for submission.")
+
+
+def _count(problems: Sequence[Problem]) -> str:
+    return f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"

@@ -1,0 +1,131 @@
+"""Choosing the logs of a submission and reading the responses in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
+from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.runs import TaskLog, newest
+from mera_ru_tasks.samples import STRICT, Sample
+from mera_ru_tasks.submission import rules
+from mera_ru_tasks.submission.problems import Problem, name_ids
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The responses of one task.
+
+    Attributes:
+        benchmark: which one.
+        log: where they come from.
+        samples: the sample of each document, by its `meta.id`.
+    """
+
+    benchmark: Benchmark
+    log: TaskLog
+    samples: Mapping[int, Sample]
+
+    @property
+    def empty(self) -> list[int]:
+        """The ids with an empty response."""
+        return [identity for identity, sample in self.samples.items() if not sample.response.strip()]
+
+    @property
+    def referenced(self) -> bool:
+        """Whether the log holds reference answers."""
+        return any(str(sample.doc.get("outputs") or "").strip() for sample in self.samples.values())
+
+
+def choose(logs: Sequence[TaskLog], model: str | None = None) -> dict[str, TaskLog]:
+    """Choose the newest log of each of the leaderboard's tasks.
+
+    Args:
+        logs: what was found.
+        model: the model whose logs to take; needed only where there are several.
+
+    Returns:
+        By the benchmark's name; a benchmark without a log is absent.
+
+    Raises:
+        RunError: the model is not among the logs, or there are several and none was named.
+    """
+    usable = [log for log in logs if not rules.why_not(log.task)]
+    models = sorted({log.run.model for log in usable})
+    if model is not None and models and model not in models:
+        raise RunError(f"No log of the model {model!r} is there. There are logs of: {', '.join(map(repr, models))}.")
+    if model is None and len(models) > 1:
+        raise RunError(
+            f"The logs are of several models: {', '.join(map(repr, models))}. A submission is of one: name it with "
+            "--model, or name its folder only."
+        )
+    chosen = {}
+    for log in newest(log for log in usable if model is None or log.run.model == model):
+        known = benchmark_of_task(log.task)
+        assert known is not None, "only tasks of ours are usable"
+        chosen[known[0].name] = log
+    return chosen
+
+
+def missing_tasks(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> Iterator[Problem]:
+    """A problem for each of the leaderboard's tasks without a log, with what there is instead."""
+    for benchmark in LEADERBOARD:
+        if benchmark.name in chosen:
+            continue
+        others = {log.task for log in logs if (known := benchmark_of_task(log.task)) and known[0] is benchmark}
+        refused = "; ".join(
+            f"the log of `{task}` cannot stand for it: {rules.why_not(task)}" for task in sorted(others)
+        )
+        what = "there is no log of this task" + (f" ({refused})" if refused else "")
+        remedy = f"Run lm-eval with `--tasks {benchmark.name} --log_samples --output_path DIR` and name DIR too."
+        yield Problem(benchmark.name, f"{benchmark.title}.json", what, remedy, hole=True)
+
+
+def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Problem]]:
+    """Read the responses of one task, and check each line.
+
+    Only the rows of one pipeline count: the others repeat the same responses.
+    """
+    samples: dict[int, Sample] = {}
+    problems: list[Problem] = []
+    sampled: list[tuple[int, str]] = []
+    for sample in log.samples(STRICT):
+        identity = _id_of(sample)
+        if identity is None:
+            what = "the document has no integer `meta.id`"
+            problems.append(Problem(log.task, sample.place, what, "Run the task on MERA's own data."))
+            continue
+        if identity in samples:
+            what = f"id {identity} stands already in {samples[identity].place}"
+            remedy = "Each id may stand once: name the log of one run, as lm-eval wrote it."
+            problems.append(Problem(log.task, sample.place, what, remedy))
+            continue
+        if setting := rules.sampling(sample.generation):
+            sampled.append((identity, setting))
+        if not _is_text(sample.response):
+            what = f"the response to id {identity} holds half a character (a lone surrogate), so it is no text"
+            problems.append(Problem(log.task, sample.place, what, "Run again, or mend this response in the log."))
+        samples[identity] = sample
+    if not samples:
+        what = f"it has no row of the pipeline `{STRICT}`"
+        problems.append(Problem(log.task, str(log.file), what, "Run the task as this package defines it."))
+    if sampled:
+        ids = name_ids(identity for identity, _ in sampled)
+        remedy = "The leaderboard's answers are greedy: run again without do_sample and temperature in --gen_kwargs."
+        problems.append(Problem(log.task, str(log.file), f"{ids} were sampled ({sampled[0][1]})", remedy))
+    return Answers(benchmark, log, samples), problems
+
+
+def _id_of(sample: Sample) -> int | None:
+    meta = sample.doc.get("meta")
+    identity = meta.get("id") if isinstance(meta, Mapping) else None
+    return identity if isinstance(identity, int) and not isinstance(identity, bool) else None
+
+
+def _is_text(response: str) -> bool:
+    try:
+        response.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

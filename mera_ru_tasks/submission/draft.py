@@ -1,0 +1,99 @@
+"""What a submission of some logs would hold, with every problem and what the user should know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mera_ru_tasks.benchmarks import LEADERBOARD
+from mera_ru_tasks.runs import TaskLog
+from mera_ru_tasks.submission import rules
+from mera_ru_tasks.submission.archive import secrets_in
+from mera_ru_tasks.submission.collect import Answers, choose, missing_tasks, read_answers
+from mera_ru_tasks.submission.expected import check_ids, check_questions, expected_rows
+from mera_ru_tasks.submission.problems import Problem, name_ids
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A submission before it is written.
+
+    Attributes:
+        answers: the tasks' responses, in the leaderboard's order.
+        problems: everything that is wrong or missing.
+        notes: what is no problem but should be known.
+    """
+
+    answers: Sequence[Answers]
+    problems: Sequence[Problem]
+    notes: Sequence[str]
+
+    def stopped_by(self, partial: bool) -> list[Problem]:
+        """The problems that keep it from being written; with `partial`, holes do not, unless nothing is left."""
+        if partial and self.answers:
+            return [problem for problem in self.problems if not problem.hole]
+        return list(self.problems)
+
+
+def prepare(logs: Sequence[TaskLog], *, model: str | None = None, data: Path | None = None) -> Draft:
+    """Choose among the logs, read the responses and check them.
+
+    Args:
+        logs: what was found (see `runs.find_logs`).
+        model: the model to take, where there are several.
+        data: a folder with the data, to check ids and questions against.
+
+    Raises:
+        RunError: a log is broken, or the choice of a model is open.
+        DataError: the data are missing or wrong.
+    """
+    chosen = choose(logs, model)
+    problems = list(missing_tasks(logs, chosen))
+    answers: list[Answers] = []
+    unchecked: list[str] = []
+    for benchmark in LEADERBOARD:
+        if benchmark.name not in chosen:
+            continue
+        log = chosen[benchmark.name]
+        read, found = read_answers(benchmark, log)
+        expected = expected_rows(benchmark, data)
+        docs = {identity: sample.doc for identity, sample in read.samples.items()}
+        problems += rules.check_log(log, benchmark)
+        problems += found
+        problems += check_ids(docs.keys(), expected, log.task, str(log.file))
+        problems += check_questions(docs, expected, log.task, str(log.file))
+        answers.append(read)
+        if expected.rows is None:
+            unchecked.append(benchmark.title)
+    problems += rules.check_one_setting([part.log for part in answers])
+    return Draft(answers, problems, [*_notes_on_choice(logs, chosen), *_notes_on_answers(answers, unchecked)])
+
+
+def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> Iterator[str]:
+    taken = list(chosen.values())
+    older = [log.task for log in taken if sum(o.task == log.task and o.run.model == log.run.model for o in logs) > 1]
+    if older:
+        yield f"{', '.join(older)}: the newest run is taken, older ones are left out; to take one, name its log files."
+    for task in sorted({log.task for log in logs} - {log.task for log in taken}):
+        if reason := rules.why_not(task):
+            yield f"{task}: left out, since {reason}."
+    for run in {log.run.results_file: log.run for log in taken}.values():
+        if secrets_in(run.results):
+            yield f"{run.results_file} holds a key or a password of the model's arguments; the packed copy says HIDDEN."
+
+
+def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[str]) -> Iterator[str]:
+    for part in answers:
+        if empty := part.empty:
+            yield (
+                f"{part.benchmark.title}: {len(empty)} of {len(part.samples)} responses are empty ({name_ids(empty)}), "
+                "which score 0. Many of them point at a stop string, a too small max_gen_toks or an API that failed."
+            )
+    if referenced := [part.benchmark.title for part in answers if part.referenced]:
+        yield f"{', '.join(referenced)}: the logs hold reference answers, which become public with the submission."
+    if unchecked:
+        yield (
+            f"{', '.join(unchecked)}: no data are at hand, so ids were only counted. To have each checked, name the data "
+            "with --data DIR or MERA_RU_DATA."
+        )

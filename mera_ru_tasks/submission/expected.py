@@ -1,0 +1,90 @@
+"""Which test rows a submission must answer: those of the data where they can be had, else as many as the card says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mera_ru_tasks.benchmarks import Benchmark
+from mera_ru_tasks.data import rows_at_hand
+from mera_ru_tasks.submission.problems import Problem, name_ids
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The test rows of a benchmark.
+
+    Attributes:
+        benchmark: which one.
+        place: the file or hub split they are in; empty where no data are at hand.
+        rows: the rows by `meta.id`; None where no data are at hand.
+    """
+
+    benchmark: Benchmark
+    place: str = ""
+    rows: Mapping[int, Mapping[str, Any]] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many test rows the card counts."""
+        return sum(self.benchmark.test_size.values())
+
+
+def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:
+    """Find the test rows without a download: in `data`, MERA_RU_DATA or the cache of `datasets`.
+
+    Raises:
+        DataError: a local folder is named, but its data are missing or wrong.
+    """
+    splits = rows_at_hand(benchmark, data=data)
+    if not splits or "test" not in splits:
+        return Expected(benchmark)
+    place, rows = splits["test"]
+    return Expected(benchmark, place, {row["meta"]["id"]: row for row in rows})
+
+
+def check_ids(ids: Collection[int], expected: Expected, task: str, place: str) -> Iterator[Problem]:
+    """Check that every test id is answered and no other."""
+    if expected.rows is None:
+        if len(ids) != expected.size:
+            yield Problem(
+                task, place, f"{len(ids)} ids are answered; {expected.benchmark.title} has {expected.size}",
+                "Run the whole test set again, without --limit and --samples.", hole=len(ids) < expected.size,
+            )  # fmt: skip
+        return
+    if missing := expected.rows.keys() - ids:
+        yield Problem(
+            task, place, f"{name_ids(missing)} of {expected.place} are not answered ({len(missing)} of "
+            f"{len(expected.rows)})", "Run the whole test set again, without --limit and --samples.", hole=True,
+        )  # fmt: skip
+    if foreign := set(ids) - expected.rows.keys():
+        yield Problem(
+            task, place, f"{name_ids(foreign)} are not in {expected.place}",
+            "Run on the test set that is submitted, or name the data that the run had with --data.",
+        )  # fmt: skip
+    if len(expected.rows) != expected.size:
+        yield Problem(
+            task, expected.place, f"it has {len(expected.rows)} rows; by its card {expected.benchmark.title} has "
+            f"{expected.size}", "Compare with the whole test set, with --data or MERA_RU_DATA.", hole=True,
+        )  # fmt: skip
+
+
+def check_questions(
+    docs: Mapping[int, Mapping[str, Any]], expected: Expected, task: str, place: str
+) -> Iterator[Problem]:
+    """Check that the documents that were run are the expected rows, text for text."""
+    rows = expected.rows or {}
+    other = [identity for identity, doc in docs.items() if identity in rows and _text(doc) != _text(rows[identity])]
+    if other:
+        yield Problem(
+            task, place, f"{name_ids(other)} had another instruction or other inputs than in {expected.place}",
+            "Run again on these data, or name the data that the run had with --data.",
+        )  # fmt: skip
+
+
+def _text(row: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    inputs = row.get("inputs")
+    filled = {name: value for name, value in inputs.items() if value} if isinstance(inputs, Mapping) else {}
+    return row.get("instruction"), filled

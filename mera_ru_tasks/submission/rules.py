@@ -1,0 +1,117 @@
+"""What the leaderboard fixes in a run. Rows of one table are comparable only where nothing but the model differs.
+
+- The tasks `enantiosemy`, `riddles_closed` and `russian_regions` themselves: a prefilled prompt is another prompt, the
+  shots are public, and the sample data are ours.
+- Zero-shot: the prompts describe the answer's form so that no example is needed, and the tasks' default is no example.
+- Greedy generation: a sampled answer differs from run to run, and the best of several would be picked.
+- One model under one setting for all tasks: a row of the leaderboard is one system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
+from mera_ru_tasks.runs import TaskLog
+from mera_ru_tasks.submission.problems import Problem
+
+# Arguments of a model that say where and how fast it runs, not what it is.
+_HARMLESS_ARGUMENTS = frozenset(
+    "batch_size max_batch_size device device_map parallelize num_concurrent max_retries timeout base_url "
+    "tensor_parallel_size data_parallel_size gpu_memory_utilization trust_remote_code token api_key header".split()
+)
+
+
+def why_not(task: str) -> str:
+    """Why the leaderboard does not take this task of ours; empty if it does."""
+    known = benchmark_of_task(task)
+    if known is None:
+        return "it is none of these benchmarks"
+    benchmark, variants = known
+    if "sample" in variants:
+        return "it runs the package's own sample data"
+    if "shots" in variants:
+        return "it runs the public shots, not the test set"
+    if "prefill" in variants:
+        return "its prompts end in a prefilled `Ответ:`, which the leaderboard's do not"
+    return "" if benchmark in LEADERBOARD else "it is for diagnosis, outside the leaderboard"
+
+
+def check_log(log: TaskLog, benchmark: Benchmark) -> Iterator[Problem]:
+    """Check what the run's results say of one task: results there, no shots, no limit."""
+    if log.run.results_file is None:
+        yield Problem(
+            log.task, str(log.file), f"its results file, results_{log.run.date}.json, is not beside it",
+            "The submission must carry it, and without it the run's settings are unknown: put it back, or run again.",
+        )  # fmt: skip
+        return
+    place = str(log.run.results_file)
+    if log.num_fewshot != 0:
+        yield Problem(
+            log.task, place, f"`n-shot` is {log.num_fewshot!r}, not 0",
+            "The leaderboard is zero-shot: run again without --num_fewshot.",
+        )  # fmt: skip
+    counts = log.document_counts
+    limit = log.run.config.get("limit")
+    if counts and counts[1] < counts[0]:
+        yield Problem(
+            log.task, place, f"only {counts[1]} of {counts[0]} documents were run (--limit or --samples)",
+            "Run again without --limit and --samples.", hole=True,
+        )  # fmt: skip
+    elif counts is None and limit is not None:
+        yield Problem(log.task, place, f"the run had --limit {limit}", "Run again without --limit.", hole=True)
+
+
+def sampling(generation: Mapping[str, Any]) -> str:
+    """The setting that makes a generation other than greedy, as text; empty if it is greedy."""
+    if generation.get("do_sample"):
+        return f"do_sample={generation['do_sample']}"
+    temperature = generation.get("temperature")
+    # An API model obeys the temperature whatever do_sample says.
+    return f"temperature={temperature}" if temperature not in (None, 0) else ""
+
+
+def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Problem]:
+    """Check that all tasks were run with one model under one setting; the first log is what the others must equal."""
+    if not logs:
+        return
+    first, wanted = logs[0], _setting(logs[0])
+    for log in logs[1:]:
+        setting = _setting(log)
+        differing = [name for name in {**wanted, **setting} if wanted.get(name) != setting.get(name)]
+        if differing:
+            name = differing[0]
+            here, there = _brief(setting.get(name)), _brief(wanted.get(name))
+            yield Problem(
+                log.task, str(log.run.results_file or log.file),
+                f"{name} is {here}, but {there} in {first.task} ({first.run.results_file or first.file})",
+                "All tasks of a submission need one setting: run one of the two again, or name other logs.",
+            )  # fmt: skip
+
+
+def _setting(log: TaskLog) -> dict[str, Any]:
+    run = log.run
+    arguments = run.config.get("model_args")
+    pairs = dict(_parse_arguments(arguments) if isinstance(arguments, str) else arguments or {})
+    given = {
+        f"the model argument `{key}`": str(value) for key, value in pairs.items() if key not in _HARMLESS_ARGUMENTS
+    }
+    return {
+        "the model": run.model,
+        "the model's type (--model)": run.config.get("model"),
+        **given,
+        "--gen_kwargs": run.config.get("gen_kwargs") or None,
+        "--system_instruction": run.results.get("system_instruction") or None,
+        "the chat template (--apply_chat_template)": run.results.get("chat_template") or None,
+    }
+
+
+def _parse_arguments(arguments: str) -> Iterable[tuple[str, str]]:
+    """Take lm-eval's `key=value,key=value` apart."""
+    return [(key.strip(), value) for key, _, value in (part.partition("=") for part in arguments.split(",")) if key]
+
+
+def _brief(value: Any) -> str:
+    text = "not set" if value is None else repr(value)
+    return text if len(text) <= 80 else text[:77] + "…"

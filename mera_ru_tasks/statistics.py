@@ -92,7 +92,9 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
     # At 0 and 1 the formula ends there but for rounding.
-    return (0.0 if share == 0 else max(0.0, float(centre - half))), (1.0 if share == 1 else min(1.0, float(centre + half)))
+    return (0.0 if share == 0 else max(0.0, float(centre - half))), (
+        1.0 if share == 1 else min(1.0, float(centre + half))
+    )
 
 
 def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -> float:
@@ -273,3 +275,23 @@ def _resampled_counts(number: int) -> NDArray[np.float32]:
         flat = (drawn + np.arange(1000)[:, None] * (number + 2)).ravel()
         counts[start : start + 1000] = np.bincount(flat, minlength=1000 * (number + 2)).reshape(1000, number + 2)
     return counts
+
+
+def spread(shares: Sequence[float], sizes: Sequence[int]) -> tuple[float, float]:
+    """How far shares of right answers lie apart, and how often chance alone spreads them as far.
+
+    A permutation test: the right answers of all parts together, dealt out over the parts at random.
+
+    Args:
+        shares: each part's share of right answers.
+        sizes: each part's number of documents.
+
+    Returns:
+        Largest minus smallest share, and the p-value.
+    """
+    number = np.array(sizes)
+    right = int(np.rint(np.dot(shares, number)))
+    observed = max(shares) - min(shares)
+    dealt = np.random.default_rng(SEED).multivariate_hypergeometric(number, right, size=2000) / number
+    as_far = (np.ptp(dealt, axis=1) >= observed - 1e-9).sum()
+    return observed, float((1 + as_far) / (1 + len(dealt)))

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import path, submit
+from mera_ru_tasks.cli import compare, path, submit
 from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.errors import MeraRuError
 
@@ -28,6 +28,7 @@ app = typer.Typer(
     epilog="The evaluation itself is lm-eval's: `lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
+app.command()(compare.compare)
 app.command()(submit.submit)
 app.command()(path.path)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,10 +48,12 @@ def check_rows(splits: Mapping[str, tuple[str, Sequence[Any]]], benchmark: Bench
         benchmark: what the rows must be.
     """
     seen: dict[int, str] = {}
+    kinds: dict[str, tuple[str, str]] = {}
     for place, rows in splits.values():
         for number, row in enumerate(rows, start=1):
-            identity = _id(row)
-            for field, what, remedy in check_row(row, benchmark):
+            identity = row_id(row)
+            kind_problems = _check_kinds(row, benchmark, f"{place}, row {number}", kinds)
+            for field, what, remedy in itertools.chain(check_row(row, benchmark), kind_problems):
                 yield Problem(place, number, identity, field, what, remedy)
             if identity is None:
                 continue
@@ -62,11 +66,29 @@ def check_rows(splits: Mapping[str, tuple[str, Sequence[Any]]], benchmark: Bench
                 seen[identity] = f"{place}, row {number}"
 
 
+def _check_kinds(
+    row: Any, benchmark: Benchmark, place: str, kinds: dict[str, tuple[str, str]]
+) -> Iterator[tuple[str, str, str]]:
+    """Check that each further `meta` field holds one kind of value in all rows, since documents are stored in columns.
+
+    `kinds` keeps each field's first kind and its place from row to row.
+    """
+    meta = row.get("meta") if isinstance(row, Mapping) else None
+    for name, value in meta.items() if isinstance(meta, Mapping) else ():
+        if value is None or name in ("id", *benchmark.meta):
+            continue
+        kind = "a number" if type(value) is int else _kind(value)
+        first, where = kinds.setdefault(name, (kind, place))
+        if kind != first:
+            yield f"meta.{name}", f"it is {kind}, but {first} in {where}", "Write the field in one kind in all rows."
+
+
 def check_row(row: Any, benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:
     """Yield (field, what is wrong, remedy) for one row."""
     if not isinstance(row, Mapping):
         yield "row", f"it is {_kind(row)}, not an object", "Each row needs instruction, inputs, outputs and meta."
         return
+    yield from _check_values(row, "")
     for name, wanted in (("instruction", str), ("inputs", Mapping), ("outputs", str), ("meta", Mapping)):
         if name not in row:
             yield name, "the field is missing", f"Add it, as {_name_of(wanted)}."
@@ -83,6 +105,34 @@ def check_row(row: Any, benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:
         answer_format = format_of(row, benchmark)
         if isinstance(row.get("outputs"), str) and answer_format is not None:
             yield from _check_reference(row["outputs"], answer_format)
+
+
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_LARGEST = 2**63 - 1
+_DEEPEST = 16
+
+
+def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, str, str]]:
+    """Yield what JSON can write but no document can hold, anywhere in a row."""
+    if depth > _DEEPEST:
+        yield path, "it is nested too deeply", f"A row may be {_DEEPEST} objects and lists deep."
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            inner = f"{path}.{name}".lstrip(".")
+            if _LONE_SURROGATE.search(name):
+                yield ascii(inner), "its name holds half a character (a lone surrogate)", "Write the name anew."
+            else:
+                yield from _check_values(part, inner, depth + 1)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _check_values(part, path, depth + 1)
+    elif isinstance(value, str) and (half := _LONE_SURROGATE.search(value)):
+        what = f"character {half.start() + 1} is half a character (the lone surrogate {half[0]!a})"
+        yield path, what, "Write the text anew: it was cut or decoded wrongly."
+    elif isinstance(value, int) and abs(value) > _LARGEST:
+        yield path, f"the integer {value} is too large", f"The largest is {_LARGEST}."
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path, f"it is {value}, which is no number", "Write a number, or null."
 
 
 def format_of(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
@@ -148,17 +198,13 @@ def split_reference(reference: str, answer_format: AnswerFormat) -> tuple[list[s
     return reference.strip().split("; "), ""
 
 
-def unreferenced(rows: Iterable[Row]) -> int:
-    """How many rows have no reference answer."""
-    return sum(not has_reference(row) for row in rows)
-
-
 def has_reference(row: Row) -> bool:
     """Whether the row has an answer to compare with. Closed answers are `""` or None."""
     return bool((row.get("outputs") or "").strip())
 
 
-def _id(row: Any) -> int | None:
+def row_id(row: Any) -> int | None:
+    """The row's `meta.id`; None if it has none."""
     meta = row.get("meta") if isinstance(row, Mapping) else None
     identity = meta.get("id") if isinstance(meta, Mapping) else None
     return identity if isinstance(identity, int) and not isinstance(identity, bool) else None
@@ -166,8 +212,15 @@ def _id(row: Any) -> int | None:
 
 def _kind(value: Any) -> str:
     """What a JSON value is, in words."""
-    names = {type(None): "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
-    return names.get(type(value), "an object" if isinstance(value, Mapping) else "a list")
+    names = {
+        type(None): "null",
+        bool: "a boolean",
+        int: "an integer",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+    }
+    return "an object" if isinstance(value, Mapping) else names.get(type(value), type(value).__name__)
 
 
 def _name_of(wanted: type) -> str:

@@ -7,9 +7,10 @@ benchmark: `answer_format` (see `benchmarks.AnswerFormat`) and, where documents 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,20 +95,51 @@ def load_rows(
     if named:
         folder = benchmark_folder(Path(named).expanduser(), benchmark)
         return fill_in_prompts(read_splits(folder), folder)
-    return _from_hub(benchmark, revision or os.environ.get("MERA_RU_REVISION") or None), []
+    return from_hub(benchmark, revision or os.environ.get("MERA_RU_REVISION") or None), []
 
 
-def _from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
+def from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
+    """Load a benchmark's rows from the hub, as `load_rows` does.
+
+    Raises:
+        DataError: the hub does not have the dataset, or cannot be reached.
+    """
+    name = _hub_name(benchmark)
+    import datasets
+
+    with _hub_errors(benchmark, revision):
+        loaded = datasets.load_dataset(name, revision=revision)
+    return _splits_of(loaded, name + (f"@{revision}" if revision else ""))
+
+
+def hub_commit(benchmark: Benchmark, revision: str | None) -> str:
+    """The commit that a revision of the hub dataset is at; it names data that cannot change. Raises as `from_hub`."""
+    name = _hub_name(benchmark)
+    from huggingface_hub import HfApi
+
+    with _hub_errors(benchmark, revision):
+        commit = HfApi().dataset_info(name, revision=revision).sha
+    return str(commit)
+
+
+def _hub_name(benchmark: Benchmark) -> str:
     if benchmark.hub is None:
         raise DataError(
             f"{benchmark.title} is not on the hub. Set MERA_RU_DATA to a folder with a folder `{benchmark.name}` "
             "that holds test.json."
         )
-    import datasets
+    return benchmark.hub
+
+
+@contextlib.contextmanager
+def _hub_errors(benchmark: Benchmark, revision: str | None) -> Iterator[None]:
+    """Turn what goes wrong with the hub into a DataError that names the ways out."""
+    from datasets.exceptions import DatasetsError
+    from huggingface_hub.errors import HTTPError  # of the HTTP client that this release uses: requests or httpx
 
     try:
-        loaded = datasets.load_dataset(benchmark.hub, revision=revision)
-    except (OSError, ValueError, RuntimeError) as error:
+        yield
+    except (OSError, ValueError, RuntimeError, DatasetsError, HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
         raise DataError(
             f"The dataset {benchmark.hub}{at} could not be loaded from the hub "
@@ -117,7 +149,6 @@ def _from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
             f"or set MERA_RU_DATA to a folder that holds a copy in a folder `{benchmark.name}`; "
             "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network."
         ) from error
-    return _splits_of(loaded, benchmark.hub + (f"@{revision}" if revision else ""))
 
 
 def _from_cache(benchmark: Benchmark) -> Splits | None:
@@ -156,14 +187,14 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
 
     inputs = sorted({n for _, rows in splits.values() for row in rows for n, value in row["inputs"].items() if value})
     known = ("id", *benchmark.meta)
-    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in known})
+    ours = (*known, "group_size")  # which says that a document counts in a group
+    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in ours})
     loaded: dict[str, Dataset] = {}
     for split in (scored, *(split for split in SPLITS if split != scored)):
         place, rows = splits.get(split, ("", []))
         documents = _documents(rows, benchmark, inputs, (*known, *extra))
         try:
-            features = loaded[scored].features if not documents else None
-            loaded[split] = datasets.Dataset.from_list(documents, features=features)
+            loaded[split] = datasets.Dataset.from_list(documents) if documents else loaded[scored].select(range(0))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise DataError(
                 f"{place}, field `meta`: a field holds values of different kinds over the rows ({_first_line(error)}). "

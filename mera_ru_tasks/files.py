@@ -7,12 +7,13 @@ A folder holds, for each split, one of `test.json` (`{"data": [rows]}`, the auth
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.benchmarks import Benchmark
-from mera_ru_tasks.checks import Problem
+from mera_ru_tasks.checks import Problem, row_id
 from mera_ru_tasks.errors import DataError
 
 SPLITS = ("test", "shots")
@@ -50,32 +51,47 @@ def read_splits(folder: Path) -> dict[str, tuple[str, list[Any]]]:
     """Read the splits that `folder` holds.
 
     Returns:
-        For each split found, the file's path as text and its rows, with prompts put in for their indices.
+        For each split found, the file's path as text and its rows, as they are stored.
 
     Raises:
-        DataError: a file cannot be read or is no such file, or a split is there twice.
+        DataError: a file cannot be read or is no such file, a part of a split is missing, or a split is there twice.
     """
     found: dict[str, tuple[str, list[Any]]] = {}
     saved = _read_saved(folder)
     for split in SPLITS:
-        paths = _candidates(folder, split)
+        forms = _forms(folder, split)
         if split in saved:
-            paths.append(folder)
-        if len(paths) > 1 and len({path.suffix for path in paths} | {path.parent for path in paths}) > 2:
-            names = ", ".join(str(path.relative_to(folder)) if path != folder else "a saved dataset" for path in paths)
-            raise DataError(f"{folder} holds the split `{split}` more than once: {names}. Keep one of them.")
-        if split in saved:
-            found[split] = (f"{folder} (saved dataset, split {split})", saved[split])
-        elif paths:
-            rows = [row for path in paths for row in _read_file(path)]
-            found[split] = (str(paths[0]), rows)
+            forms["a saved dataset"] = []
+        if len(forms) > 1:
+            raise DataError(f"{folder} holds the split `{split}` more than once: {', '.join(forms)}. Keep one of them.")
+        for name, paths in forms.items():
+            if split in saved:
+                found[split] = (f"{folder} (saved dataset, split {split})", saved[split])
+            else:
+                found[split] = (str(folder / name), [row for path in paths for row in _read_file(path)])
     return found
 
 
-def _candidates(folder: Path, split: str) -> list[Path]:
-    single = [folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet")]
-    shards = [path for place in (folder, folder / "data") for path in sorted(place.glob(f"{split}-*-of-*.parquet"))]
-    return [path for path in single if path.is_file()] + shards
+def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
+    """The forms in which the files of a split lie in `folder`: for each one's name its files in order."""
+    single = (folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet"))
+    forms = {path.name: [path] for path in single if path.is_file()}
+    for place in (folder, folder / "data"):
+        shards = sorted(place.glob(f"{split}-*-of-*.parquet"))
+        if shards:
+            name = re.sub(r"-\d+-of-", "-*-of-", str(shards[0].relative_to(folder)))
+            forms[name] = _whole(shards, folder / name)
+    return forms
+
+
+def _whole(shards: list[Path], name: Path) -> list[Path]:
+    """The shards, where all that their names count are there: a part of a test set would give a number all the same."""
+    wanted = int(shards[0].stem.rpartition("-")[2]) if shards[0].stem.rpartition("-")[2].isdecimal() else 0
+    if len(shards) != wanted:
+        raise DataError(
+            f"{name}: {len(shards)} files where their names count {wanted}. Fetch the missing ones, or keep one set."
+        )
+    return shards
 
 
 def _read_file(path: Path) -> list[Any]:
@@ -85,7 +101,7 @@ def _read_file(path: Path) -> list[Any]:
     if path.suffix == ".jsonl":
         lines = text.split("\n")
         return [_parse(line, path, number) for number, line in enumerate(lines, start=1) if line.strip()]
-    content = _parse(text, path, 1)
+    content = _parse(text, path)
     rows = content.get("data") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
         raise DataError(f'{path} holds no rows. Write it as {{"data": [row, …]}}.')
@@ -93,28 +109,35 @@ def _read_file(path: Path) -> list[Any]:
 
 
 def _read_text(path: Path) -> str:
-    raw = path.read_bytes()
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}. Check the file's permissions.") from error
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        guess = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "CP1251"
+        guess = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw[:4] else "CP1251"
         raise DataError(
             f"{path} is not UTF-8: byte {error.start}, line {line}. "
             f"Convert it, for instance with `iconv -f {guess} -t UTF-8`."
         ) from error
 
 
-def _parse(text: str, path: Path, first_line: int) -> Any:
+def _parse(text: str, path: Path, line: int | None = None) -> Any:
+    """Parse a whole file, or one `line` of it."""
+    place = f"{path}, line {line}" if line else str(path)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        line = first_line + error.lineno - 1
         raise DataError(
-            f"{path} is not valid JSON: line {line}, column {error.colno}: {error.msg}. Mend the file there."
+            f"{path} is not valid JSON: line {(line or 1) + error.lineno - 1}, column {error.colno}: {error.msg}. "
+            "Mend the file there."
         ) from error
+    except ValueError as error:  # what Python says of an integer beyond its limit of digits
+        raise DataError(f"{place}: a number has too many digits. Write it shorter, or as a string.") from error
     except RecursionError as error:
-        raise DataError(f"{path}, line {first_line}: the JSON is nested too deeply to be a benchmark's row.") from error
+        raise DataError(f"{place}: the JSON is nested too deeply to be a benchmark's row.") from error
 
 
 def _read_parquet(path: Path) -> list[Any]:
@@ -141,7 +164,7 @@ def _read_saved(folder: Path) -> dict[str, list[Any]]:
             loaded = datasets.load_from_disk(str(folder))
             return {split: loaded[split].to_list() for split in SPLITS if split in loaded}
         return {path.name: datasets.load_from_disk(str(path)).to_list() for path in single}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:  # it checks none of its own files
         raise DataError(f"{folder} is not a readable saved dataset: {error}. Save it again.") from error
 
 
@@ -167,8 +190,10 @@ def fill_in_prompts(
                 continue
             index = row["instruction"]
             if not 0 <= index < len(prompts):
-                what = f"dataset_meta.json has no prompt {index}, its prompts are 0 to {len(prompts) - 1}"
-                problems.append(Problem(place, number, None, "instruction", what, "Use one of these indices."))
+                known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it holds no prompts"
+                what = f"dataset_meta.json has no prompt {index}, {known}"
+                remedy = "Mend the index, or write the prompt itself into `instruction`."
+                problems.append(Problem(place, number, row_id(row), "instruction", what, remedy))
                 yield {**row, "instruction": "-"}
                 continue
             yield _with_prompt(row, prompts[index])
@@ -197,7 +222,7 @@ def _read_prompts(path: Path) -> list[Any]:
             f"{path} is missing, but rows name their prompt by its index there. "
             "Add the file, or write the prompt itself into `instruction`."
         )
-    content = _parse(_read_text(path), path, 1)
+    content = _parse(_read_text(path), path)
     prompts = content.get("prompts") if isinstance(content, Mapping) else None
     good = isinstance(prompts, list) and all(
         isinstance(prompt.get("instruction") if isinstance(prompt, Mapping) else prompt, str) for prompt in prompts

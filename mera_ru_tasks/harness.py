@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from lm_eval.api.samplers import ContextSampler
 
 from mera_ru_tasks import data, reading, scoring
 from mera_ru_tasks.benchmarks import BENCHMARKS, AnswerFormat, Benchmark
-from mera_ru_tasks.checks import unreferenced
+from mera_ru_tasks.checks import has_reference
 from mera_ru_tasks.errors import DataError, show_without_traceback
 from mera_ru_tasks.paths import sample_folder
 
@@ -47,8 +48,41 @@ def load(
     """
     benchmark = BENCHMARKS[mera_ru_benchmark]
     splits = data.load(benchmark, data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored)
-    _warn_if_closed(benchmark, splits[mera_ru_scored])
+    answered = [has_reference(document) for document in splits[mera_ru_scored]]
+    if not all(answered):
+        _warn_of_closed(benchmark, answered, is_test=mera_ru_scored == "test")
+        _refuse_uneven_processes(benchmark, answered)
     return splits
+
+
+def _warn_of_closed(benchmark: Benchmark, answered: Sequence[bool], *, is_test: bool) -> None:
+    """Say how many documents have no reference and what to do, which for the leaderboard's test sets is to submit."""
+    closed = f"{benchmark.title}: {answered.count(False)} of {len(answered)} documents have no reference answer"
+    if benchmark.hub and is_test:
+        logger.warning(
+            "%s (the leaderboard keeps them closed), so they get no score. To have them scored by the leaderboard, "
+            "generate with `--log_samples --output_path DIR` and submit; to score here, point MERA_RU_DATA at data "
+            "with answers, or run the task `%s_shots`, which scores the public shots.",
+            closed,
+            benchmark.name,
+        )
+    else:
+        logger.warning("%s, so they get no score. To have them scored, add their answers to the data.", closed)
+
+
+def _refuse_uneven_processes(benchmark: Benchmark, answered: Sequence[bool]) -> None:
+    """Refuse to start a run that lm-eval would lose after its last response.
+
+    Of several processes each takes every n-th document, and lm-eval puts their metrics together as if all had the same
+    ones; a process whose documents all lack a reference has none.
+    """
+    processes = int(os.environ.get("WORLD_SIZE") or 1)
+    shares = [any(answered[rank::processes]) for rank in range(processes)]
+    if any(shares) and not all(shares):
+        raise DataError(
+            f"{benchmark.title}: so few documents have a reference answer that one of the {processes} processes would "
+            "get none of them, and lm-eval cannot put such a run together. Use one process, or data with all answers."
+        )
 
 
 def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
@@ -56,38 +90,38 @@ def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
     return data.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
 
 
-def _warn_if_closed(benchmark: Benchmark, documents: Dataset) -> None:
-    closed = unreferenced(documents)
-    if not closed:
-        return
-    shots = f", or run the task `{benchmark.name}_shots`, which scores the public shots" if benchmark.hub else ""
-    logger.warning(
-        "%s: %d of %d documents have no reference answer (the leaderboard keeps them closed), so they get no score. "
-        "To have them scored by the leaderboard, generate with `--log_samples --output_path DIR` and submit; "
-        "to score here, point MERA_RU_DATA at data with answers%s.",
-        benchmark.title,
-        closed,
-        len(documents),
-        shots,
-    )
-
-
 class ShotsSampler(ContextSampler):  # type: ignore[misc]
-    """lm-eval's own sampler, with an error that says so where there are too few shots."""
+    """The same shots before every document, chosen by the few-shot seed.
+
+    lm-eval's own sampler draws anew for each document, so that a document's prompt, and with it the score, would depend
+    on `--limit`, on the documents' order and on how they are spread over processes. It also tells documents apart by
+    comparing them whole, and takes shots without an answer.
+    """
 
     def sample(
         self, n: int, eval_doc: Mapping[str, Any] | None = None, df: Sequence[Any] | None = None, **kwargs: Any
     ) -> Sequence[Any]:
-        """Draw `n` shots, never the document under test; raises DataError where there are fewer."""
-        pool = df if df else self.df
-        available = sum(doc != eval_doc for doc in pool)
-        if n > available:
+        """Take `n` answered shots, never the document under test; raises DataError where there are fewer."""
+        tested = eval_doc["meta"]["id"] if eval_doc else None
+        shots = [shot for shot in self._shuffled if shot["meta"]["id"] != tested]
+        if n > len(shots):
             raise DataError(
-                f"--num_fewshot {n} asks for more shots than the data have to draw from ({available}). "
-                "Use a smaller number, or add rows to the split `shots` of the data."
+                f"--num_fewshot {n} asks for more shots than the data have to draw from ({len(shots)}). "
+                "Use a smaller number, or add rows with answers to the split `shots` of the data."
             )
-        drawn: Sequence[Any] = super().sample(n, eval_doc=eval_doc, df=df, **kwargs)
-        return drawn
+        return shots[:n]
+
+    def set_rnd(self, rnd: int | None) -> ShotsSampler:
+        """Choose the order in which shots are taken, by lm-eval's few-shot seed."""
+        super().set_rnd(rnd)
+        self.__dict__.pop("_shuffled", None)
+        return self
+
+    @functools.cached_property
+    def _shuffled(self) -> list[Any]:
+        answered = [shot for shot in self.fewshot_docs() if has_reference(shot)]
+        self.rnd.shuffle(answered)
+        return answered
 
 
 class Response(str):

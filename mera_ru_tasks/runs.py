@@ -180,7 +180,7 @@ def _nothing_in(path: Path) -> list[Path]:
     folder = path if path.is_dir() else path.parent
     names = sorted(entry.name for entry in folder.iterdir())
     holds = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") if names else "nothing"
-    where = f"{folder} or two levels of folders below it" if path.is_dir() else f"{folder} for this results file"
+    where = f"in {folder} or two levels of folders below it" if path.is_dir() else f"beside {path}"
     ran = not path.is_dir() or any(path.glob("results_*.json")) or any(path.glob("*/results_*.json"))
     why = (
         "lm-eval ran without --log_samples, so the responses were not kept. Run it again with"
@@ -188,7 +188,7 @@ def _nothing_in(path: Path) -> list[Path]:
         else "Name the folder that lm-eval's --output_path named, or run lm-eval with"
     )
     raise RunError(
-        f"No sample log of lm-eval (samples_TASK_DATE.jsonl) is in {where}; {folder} holds: {holds}. "
+        f"No sample log of lm-eval (samples_TASK_DATE.jsonl) is {where}; {folder} holds: {holds}. "
         f"{why} `--log_samples --output_path DIR`."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,13 +77,13 @@ def parse_sample(place: str, line: bytes) -> Sample:
     except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
         cut = " The last line is cut: the run or a copy of it stopped half-way." if not line.endswith(b"\n") else ""
         raise RunError(f"{place}: it is not valid JSON ({error}).{cut} Copy the log again, or run again.") from error
-    if not isinstance(row, Mapping):
+    if not isinstance(row, dict):
         raise RunError(f"{place}: it is no JSON object, so no sample of lm-eval.")
     try:
         return Sample(
             place=place,
             doc_id=_typed(row, "doc_id", int),
-            doc=_typed(row, "doc", Mapping),
+            doc=_typed(row, "doc", dict),
             pipeline=_typed(row, "filter", str),
             prompt=_prompt(_arguments(row)),
             generation=_generation(_arguments(row)),
@@ -114,7 +114,7 @@ def _typed(row: Mapping[str, Any], field: str, kind: type) -> Any:
 def _first(row: Mapping[str, Any], field: str) -> str:
     """The first of the field's strings; `resps` holds a list of them for each request."""
     value = row.get(field)
-    while isinstance(value, Sequence) and not isinstance(value, str) and value:
+    while isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, str):
         raise _FieldError(field)
@@ -129,8 +129,8 @@ def _response(row: Mapping[str, Any]) -> str:
 
 
 def _arguments(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    first = _typed(row, "arguments", Mapping).get("gen_args_0")
-    if not isinstance(first, Mapping):
+    first = _typed(row, "arguments", dict).get("gen_args_0")
+    if not isinstance(first, dict):
         raise _FieldError("arguments")
     return first
 
@@ -142,4 +142,4 @@ def _prompt(arguments: Mapping[str, Any]) -> str:
 
 def _generation(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     settings = arguments.get("arg_1")
-    return settings if isinstance(settings, Mapping) else {}
+    return settings if isinstance(settings, dict) else {}

@@ -99,7 +99,7 @@ def _key(text: str) -> str:
 
 def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:
     meta = doc["meta"]
-    return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_id" in meta else {}
+    return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_size" in meta else {}
 
 
 def group_mean(parts: Iterable[GroupPart]) -> float:

@@ -117,10 +117,11 @@ def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -
 def mean_estimate(values: Values, clusters: NDArray[Any] | None = None) -> Estimate:
     """Estimate the mean of values from 0 to 1.
 
-    Wilson's interval at the effective sample size p (1 − p) / error²: the number of independent right-or-wrong documents
-    that would know the mean as well. For such documents that is n, and the interval is Wilson's own. The cluster-robust
-    error counts where it is the larger: a few clusters whose sums happen to agree do not make a mean more certain than
-    independent documents would. Where all values are equal, the clusters are counted.
+    Wilson's interval at the effective sample size p (1 − p) / error²: the number of independent right-or-wrong
+    documents that would know the mean as well. For such documents that is n, and the interval is Wilson's own. The
+    cluster-robust error counts where it is the larger: a few clusters whose sums happen to agree do not make a mean
+    more certain than independent documents would. Where all values are equal, the clusters are counted. Where values
+    lie between right and wrong their variance is estimated too, so Student's t takes the place of the normal.
 
     Args:
         values: shape (n,), n > 0.
@@ -250,8 +251,8 @@ def _by_cluster(values: Values, clusters: NDArray[Any] | None) -> tuple[Values, 
     """Each cluster's sum and size."""
     if clusters is None:
         return values, np.ones(len(values))
-    _, index = np.unique(clusters, return_inverse=True)
-    return np.bincount(index, weights=values), np.bincount(index).astype(float)
+    index: NDArray[np.int64] = np.unique(clusters, return_inverse=True)[1]
+    return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
 
 
 def _smoothed_error(sums: Values, sizes: Values) -> tuple[float, float]:
@@ -266,7 +267,7 @@ def _smoothed_error(sums: Values, sizes: Values) -> tuple[float, float]:
 
 @functools.lru_cache(maxsize=16)
 def _resampled_counts(number: int) -> NDArray[np.float32]:
-    """How often each of `number` clusters and the two pseudo-documents is in each resample, shape (RESAMPLES, G + 2)."""
+    """How often each of G clusters and the two added documents is in each resample, shape (RESAMPLES, G + 2)."""
     generator = np.random.default_rng([SEED, number])
     counts = np.empty((RESAMPLES, number + 2), np.float32)
     for start in range(0, RESAMPLES, 1000):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import lm_eval
+import torch.utils.collect_env
 from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from mera_ru_tasks.paths import yaml_folder
+
+# lm-eval has the machine described anew for every run, which takes longer than a run here does.
+torch.utils.collect_env.get_pretty_env_info = functools.cache(torch.utils.collect_env.get_pretty_env_info)
 
 Answer = Callable[[Mapping[str, Any], str], str | None]
 
@@ -42,7 +47,8 @@ class ScriptedModel(LM):
         return "scripted"
 
     def apply_chat_template(self, chat_history: Sequence[Mapping[str, str]], add_generation_prompt: bool = True) -> str:
-        return "".join(f"<{message['role']}>{message['content']}" for message in chat_history) + "<assistant>"
+        turns = "".join(f"<{message['role']}>{message['content']}" for message in chat_history)
+        return turns + "<assistant>" * add_generation_prompt
 
     def chat_template(self, chat_template: bool | str = False) -> str:
         return "scripted chat template"

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import compare, path, submit
+from mera_ru_tasks.cli import compare, data, path, submit
 from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.errors import MeraRuError
 
@@ -30,6 +30,7 @@ app = typer.Typer(
 
 app.command()(compare.compare)
 app.command()(submit.submit)
+app.add_typer(data.app, name="data")
 app.command()(path.path)
 
 

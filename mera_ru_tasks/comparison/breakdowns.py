@@ -1,4 +1,4 @@
-"""Where scores come from: types, prompts, numbers of right letters or accepted answers, format trouble, open riddles."""
+"""Where scores come from: types, prompts, numbers of right letters and accepted answers, format, open riddles."""
 
 from __future__ import annotations
 

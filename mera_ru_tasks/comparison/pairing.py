@@ -9,8 +9,7 @@ from typing import Any
 
 from mera_ru_tasks.comparison.entries import Entry
 from mera_ru_tasks.prompt import fill
-
-_UNKNOWN = (None, "Unknown")
+from mera_ru_tasks.runs import TaskLog
 
 
 @dataclass(frozen=True)
@@ -68,22 +67,24 @@ def _size(entry: Entry) -> str:
 
 
 def _settings(entry: Entry, baseline: Entry) -> Iterator[str]:
-    facts = {
-        "the task's version": lambda e: e.log.version,
-        "the number of shots": lambda e: e.log.num_fewshot,
-        "the choice of shots (few-shot seed)": lambda e: (
-            e.log.run.config.get("fewshot_seed") if e.log.num_fewshot else None
-        ),
-        "the system instruction": lambda e: e.log.run.results.get("system_instruction") or "",
-    }
-    known = [e for e in (entry, baseline) if e.log.run.results_file is not None]
-    for name, fact in facts.items():
-        values = [fact(e) for e in known]
-        if len(values) == 2 and values[0] != values[1] and not set(map(str, values)) & set(map(str, _UNKNOWN)):
-            yield f"{name}: {_brief(values[0])} against {_brief(values[1])}"
+    if entry.log.run.results_file is not None and baseline.log.run.results_file is not None:
+        ours, theirs = _facts(entry.log), _facts(baseline.log)
+        for name in ours:
+            if ours[name] != theirs[name] and not (ours[name] is None or theirs[name] is None):
+                yield f"{name}: {_brief(ours[name])} against {_brief(theirs[name])}"
     if entry.prefilled != baseline.prefilled:
-        ours, theirs = ("prefilled" if e.prefilled else "plain" for e in (entry, baseline))
-        yield f"the prompts' end: {ours} against {theirs}"
+        first, second = ("prefilled" if e.prefilled else "plain" for e in (entry, baseline))
+        yield f"the prompts' end: {first} against {second}"
+
+
+def _facts(log: TaskLog) -> dict[str, Any]:
+    """What the results file says of a run's prompts; None where it says nothing."""
+    return {
+        "the task's version": log.version,
+        "the number of shots": log.num_fewshot,
+        "the choice of shots (few-shot seed)": log.run.config.get("fewshot_seed") if log.num_fewshot else None,
+        "the system instruction": log.run.results.get("system_instruction") or "",
+    }
 
 
 def _explained(differences: Sequence[str]) -> bool:

@@ -53,7 +53,7 @@ def p_value(value: float | None) -> str:
     return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def interval(estimate: Estimate, show: type = float) -> str:
+def interval(estimate: Estimate) -> str:
     """An interval in brackets."""
     return f"[{number(estimate.low)}, {number(estimate.high)}]".replace("-", "−")
 
@@ -77,7 +77,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
     if gaps := list(_gaps(comparison)):
         yield Table(
             "Within each model", ["task", "difference", "model", "value", "95% interval"], 3, [gaps],
-            ["Format trouble: what flexible-extract reads beyond strict-match. Open minus closed: a hint of memorising."],
+            ["Flexible − strict: what the format hides. Open − closed: a hint that riddles were memorised."],
         )  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) ->
     spread = {(s.kind, s.model, s.pipeline): s for s in spreads}
     sections = []
     for kind in kinds:
-        rows = []
+        rows: list[list[str]] = []
         for model in dict.fromkeys(part.model for part in slices):
             strict = spread.get((kind, model, STRICT))
             last = [number(strict.spread), p_value(strict.p)] if strict else ["–", ""]

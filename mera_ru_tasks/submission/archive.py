@@ -23,7 +23,7 @@ _SECRET_NAMES = frozenset(
 )
 _SECRET_ARGUMENT = re.compile(rf"(?:^|,)\s*(?:{'|'.join(_SECRET_NAMES)})=([^,]{(6,)})", re.IGNORECASE)
 # The forms of the hub's and OpenAI's keys, and a password in a URL.
-_SECRET_TEXT = re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,})|(?<=://)[^/@\s\"]+(?=@)")
+_SECRET_TEXT = re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,})|(?<=://)[^/@\s]+(?=@)")
 
 
 def build(answers: Sequence[Answers]) -> bytes:
@@ -49,23 +49,23 @@ def write(archive: bytes, file: Path) -> None:
 
 def secrets_in(results: Mapping[str, Any]) -> set[str]:
     """Keys and passwords in a run's results, where lm-eval copies the model's arguments as they were given."""
-    text = json.dumps(results, ensure_ascii=False)
-    return {*_named_secrets(results), *_SECRET_TEXT.findall(text)}
+    return set(_secrets(results))
 
 
-def _named_secrets(value: Any, name: str = "") -> Iterator[str]:
+def _secrets(value: Any, name: str = "") -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, part in value.items():
-            yield from _named_secrets(part, str(key))
+            yield from _secrets(part, str(key))
     elif isinstance(value, list):
         for part in value:
-            yield from _named_secrets(part, name)
+            yield from _secrets(part, name)
     elif isinstance(value, str):
         # Shorter ones are placeholders such as EMPTY, and replacing them could hit other text.
         if name.lower() in _SECRET_NAMES and len(value) > 5:
             yield value
-        elif name == "model_args":
+        if name == "model_args":
             yield from _SECRET_ARGUMENT.findall(value)
+        yield from _SECRET_TEXT.findall(value)
 
 
 def _answers_json(answers: Answers) -> bytes:

@@ -113,7 +113,7 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Prob
     if sampled:
         ids = name_ids(identity for identity, _ in sampled)
         remedy = "The leaderboard's answers are greedy: run again without do_sample and temperature in --gen_kwargs."
-        problems.append(Problem(log.task, str(log.file), f"{ids} were sampled ({sampled[0][1]})", remedy))
+        problems.append(Problem(log.task, str(log.file), f"sampled, not greedy ({sampled[0][1]}): {ids}", remedy))
     return Answers(benchmark, log, samples), problems
 
 

@@ -94,6 +94,6 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[str]) -> I
         yield f"{', '.join(referenced)}: the logs hold reference answers, which become public with the submission."
     if unchecked:
         yield (
-            f"{', '.join(unchecked)}: no data are at hand, so ids were only counted. To have each checked, name the data "
+            f"{', '.join(unchecked)}: no data are at hand, so ids were only counted. To have each checked, name data "
             "with --data DIR or MERA_RU_DATA."
         )

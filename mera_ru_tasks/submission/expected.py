@@ -56,12 +56,13 @@ def check_ids(ids: Collection[int], expected: Expected, task: str, place: str) -
         return
     if missing := expected.rows.keys() - ids:
         yield Problem(
-            task, place, f"{name_ids(missing)} of {expected.place} are not answered ({len(missing)} of "
-            f"{len(expected.rows)})", "Run the whole test set again, without --limit and --samples.", hole=True,
+            task, place,
+            f"not answered: {name_ids(missing)} of {expected.place} ({len(missing)} of {len(expected.rows)})",
+            "Run the whole test set again, without --limit and --samples.", hole=True,
         )  # fmt: skip
     if foreign := set(ids) - expected.rows.keys():
         yield Problem(
-            task, place, f"{name_ids(foreign)} are not in {expected.place}",
+            task, place, f"not in {expected.place}: {name_ids(foreign)}",
             "Run on the test set that is submitted, or name the data that the run had with --data.",
         )  # fmt: skip
     if len(expected.rows) != expected.size:
@@ -79,7 +80,7 @@ def check_questions(
     other = [identity for identity, doc in docs.items() if identity in rows and _text(doc) != _text(rows[identity])]
     if other:
         yield Problem(
-            task, place, f"{name_ids(other)} had another instruction or other inputs than in {expected.place}",
+            task, place, f"run with another instruction or other inputs than in {expected.place}: {name_ids(other)}",
             "Run again on these data, or name the data that the run had with --data.",
         )  # fmt: skip
 

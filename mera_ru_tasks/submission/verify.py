@@ -183,4 +183,4 @@ def _compare(lines: bytes, name: str, given: Mapping[int, str], benchmark: Bench
         return
     other = [identity for identity, response in given.items() if logged.get(identity) != response]
     if other:
-        yield Problem(benchmark.title, place, f"{name_ids(other)} have other responses than in the log", _REPACK)
+        yield Problem(benchmark.title, place, f"other responses than in the log: {name_ids(other)}", _REPACK)

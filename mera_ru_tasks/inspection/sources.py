@@ -1,0 +1,100 @@
+"""What the user named to be looked at: a benchmark or task by its name, a data folder, or a benchmark's folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from mera_ru_tasks.benchmarks import BENCHMARKS, Benchmark, benchmark_of_task
+from mera_ru_tasks.checks import Problem
+from mera_ru_tasks.data import Splits, load_rows
+from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.files import benchmark_folder, fill_in_prompts, read_splits
+from mera_ru_tasks.paths import sample_folder
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a benchmark's rows are.
+
+    Attributes:
+        benchmark: which one.
+        folder: its folder; None for the hub.
+    """
+
+    benchmark: Benchmark
+    folder: Path | None
+
+    @property
+    def place(self) -> str:
+        """The folder or the hub dataset, for messages."""
+        return str(self.folder or self.benchmark.hub)
+
+    def read(self) -> tuple[Splits, list[Problem]]:
+        """Read the rows, as `data.load_rows` does."""
+        if self.folder is None:
+            return load_rows(self.benchmark)
+        return fill_in_prompts(read_splits(self.folder), self.folder)
+
+
+def sources(target: str, benchmark: str | None = None) -> list[Source]:
+    """Find what `target` names.
+
+    Args:
+        target: a benchmark's or a task's name (its data are looked for as a run would), or a path.
+        benchmark: which benchmark the path's folder is of, where its name does not say.
+
+    Raises:
+        DataError: there is no such thing.
+    """
+    path = Path(target).expanduser()
+    if benchmark is not None:
+        if not path.is_dir():
+            raise DataError(f"{path} is no folder. Name the one that holds test.json.")
+        return [Source(benchmark_named(benchmark), path)]
+    if (known := benchmark_of_task(target)) is not None:
+        return [_of_name(*known)]
+    if not path.is_dir():
+        what = "is a file, not a folder" if path.exists() else "is neither a folder nor the name of a benchmark"
+        raise DataError(f"{target} {what}. Benchmarks: {', '.join(BENCHMARKS)}.")
+    own = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
+    if own:
+        return [Source(own[0], path)]
+    inside = {child.name.lower() for child in path.iterdir() if child.is_dir()}
+    found = [candidate for candidate in BENCHMARKS.values() if inside & set(candidate.folders)]
+    if not found:
+        names = ", ".join(BENCHMARKS)
+        raise DataError(
+            f"{path} is no benchmark's folder by its name and holds none. If it is one, say which with --benchmark "
+            f"({names}); a data folder holds folders with these names."
+        )
+    return [Source(candidate, benchmark_folder(path, candidate)) for candidate in found]
+
+
+def source_of(name: str, data: Path | None = None) -> tuple[Source, tuple[str, ...]]:
+    """The source of one benchmark or task by its name, and the task's variants.
+
+    Args:
+        name: the benchmark's or a task's name.
+        data: a data folder; default: MERA_RU_DATA, else the hub.
+
+    Raises:
+        DataError: there is no such benchmark, or the folder does not hold it.
+    """
+    benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
+    return _of_name(benchmark, variants, data), variants
+
+
+def _of_name(benchmark: Benchmark, variants: tuple[str, ...], data: Path | None = None) -> Source:
+    named = sample_folder() if "sample" in variants else data or os.environ.get("MERA_RU_DATA")
+    if named:
+        return Source(benchmark, benchmark_folder(Path(named).expanduser(), benchmark))
+    return Source(benchmark, None)
+
+
+def benchmark_named(name: str) -> Benchmark:
+    """The benchmark of this name; raises DataError where there is none."""
+    if name not in BENCHMARKS:
+        raise DataError(f"There is no benchmark or task {name!r}. Benchmarks: {', '.join(BENCHMARKS)}.")
+    return BENCHMARKS[name]

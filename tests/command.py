@@ -1,0 +1,35 @@
+"""Calling `mera-ru` as its entry point does, in this process."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from mera_ru_tasks.cli import main
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left: exit status, standard output and standard error."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Command:
+    """Calls `mera-ru` with arguments."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.capsys, self.monkeypatch = capsys, monkeypatch
+
+    def __call__(self, *arguments: object) -> Outcome:
+        self.monkeypatch.setattr(sys, "argv", ["mera-ru", *map(str, arguments)])
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as ending:
+            main()
+        captured = self.capsys.readouterr()
+        code = ending.value.code
+        return Outcome(code if isinstance(code, int) else int(bool(code)), captured.out, captured.err)

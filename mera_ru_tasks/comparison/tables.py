@@ -64,9 +64,14 @@ def tables(comparison: Comparison) -> Iterator[Table]:
         rows = [row for row in comparison.means if row.task == name]
         yield _scores(comparison, rows, f"{_title_of_mean(name)} · {_count(rows)}")
     for task in comparison.tasks:
-        rows = [row for row in comparison.rows if row.task == task]
-        if rows:
+        if rows := [row for row in comparison.rows if row.task == task]:
             yield _scores(comparison, rows, f"{task} · {_count(rows)}")
+    if gaps := list(_gaps(comparison)):
+        yield Table(
+            "Within each model", ["task", "difference", "model", "value", "95% interval"], 3, [gaps],
+            ["Flexible − strict: what the format hides. Open − closed: a hint that riddles were memorised."],
+        )  # fmt: skip
+    for task in comparison.tasks:
         slices = [part for part in comparison.slices if part.task == task]
         for by in dict.fromkeys(part.by for part in slices):
             chosen = [part for part in slices if part.by == by]
@@ -74,11 +79,6 @@ def tables(comparison: Comparison) -> Iterator[Table]:
                 yield _by_prompt(task, chosen, [s for s in comparison.spreads if s.task == task])
             else:
                 yield _by_part(comparison, task, by, chosen)
-    if gaps := list(_gaps(comparison)):
-        yield Table(
-            "Within each model", ["task", "difference", "model", "value", "95% interval"], 3, [gaps],
-            ["Flexible − strict: what the format hides. Open − closed: a hint that riddles were memorised."],
-        )  # fmt: skip
 
 
 def _title_of_mean(name: str) -> str:

@@ -102,8 +102,7 @@ def compare(
     if plots is not None:
         from mera_ru_tasks.report.plots import write_plots
 
-        for file in write_plots(comparison, plots):
-            _note(f"Wrote {file}.")
+        _note(f"Wrote {len(write_plots(comparison, plots))} files of plots into {plots}.")
 
 
 def _refuse_existing(file: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mera_ru_tasks import __version__
+from mera_ru_tasks.comparison.breakdowns import Slice
 from mera_ru_tasks.comparison.comparing import Comparison
 from mera_ru_tasks.comparison.results import Row
 from mera_ru_tasks.comparison.tables import Table, tables
@@ -46,7 +47,13 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
         "tasks": [*comparison.tasks],
         "means": [_row(row) for row in comparison.means],
         "scores": [_row(row) for row in comparison.rows],
-        "breakdowns": [{**asdict(part), "score": _estimate(part.score)} for part in comparison.slices],
+        "breakdowns": [_slice(part) for part in comparison.slices],
+        "prompts": [
+            {"task": task, "part": part, "template": template}
+            for task, part, template in dict.fromkeys(
+                (part.task, part.part, part.detail) for part in comparison.slices if part.detail
+            )
+        ],
         "prompt_spread": [asdict(part) for part in comparison.spreads],
         "gaps": [{**asdict(gap), "value": _estimate(gap.value)} for gap in comparison.gaps],
         "choices": [*comparison.choices],
@@ -69,6 +76,13 @@ def _row(row: Row) -> dict[str, Any]:
         "why_not": row.why_not,
         "remarks": [*row.remarks],
     }
+
+
+def _slice(part: Slice) -> dict[str, Any]:
+    """A slice without its prompt's template, which many slices share."""
+    fields = {**asdict(part), "score": _estimate(part.score)}
+    del fields["detail"]
+    return fields
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:
@@ -109,7 +123,7 @@ def _lines(data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
             yield {**line, "note": "; ".join([row["why_not"]] if row["why_not"] else row["remarks"])}
     for part in data["breakdowns"]:
         line = {name: part[name] for name in ("task", "pipeline", "part", "model", "chance")}
-        yield {"kind": f"by {part['by']}", "metric": "exact_match", **line, **part["score"], "note": part["detail"]}
+        yield {"kind": f"by {part['by']}", "metric": "exact_match", **line, **part["score"]}
     for spread in data["prompt_spread"]:
         line = {name: spread[name] for name in ("task", "pipeline", "model", "p")}
         yield {

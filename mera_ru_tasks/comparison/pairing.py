@@ -109,10 +109,10 @@ def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[s
 def _asks(entry: Entry, key: str) -> bool:
     """Whether the prompt holds the document's question as it stands."""
     answer = entry.answers[key]
-    return fill(answer.doc).strip() in _text(answer.prompt)
+    return fill(answer.doc).strip() in prompt_text(answer.prompt)
 
 
-def _text(prompt: str) -> str:
+def prompt_text(prompt: str) -> str:
     """The text of a prompt; a chat API's is the JSON of its messages."""
     if not prompt.startswith("["):
         return prompt

@@ -17,6 +17,8 @@ from mera_ru_tasks.statistics import Estimate
 
 FORMATS = ("png", "svg")
 
+# Inches: the width, a row's height, and what a panel needs for its title and axis.
+_WIDTH, _ROW, _GAP = 7.0, 0.32, 0.8
 _INK, _LINE, _DOT = "#1b1f24", "#9aa4b0", "#1f5fbf"
 
 
@@ -108,19 +110,28 @@ def _draw(panels: Sequence[Panel], files: Sequence[Path]) -> None:
 
     # Names are no formulas, text in SVG stays text, and the same data give the same file.
     with rc_context({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "mera-ru-tasks"}):
-        heights = [len(panel.rows) + 1.6 for panel in panels]
-        figure = Figure(figsize=(7, 0.32 * sum(heights) + 0.3), layout="constrained")
+        heights = [len(panel.rows) * _ROW for panel in panels]
+        height = sum(heights) + _GAP * len(panels)
+        figure = Figure(figsize=(_WIDTH, height))
         FigureCanvasAgg(figure)
-        axes = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)
-        for panel, axis in zip(panels, axes[:, 0], strict=True):
-            _draw_panel(panel, axis)
-        # Laid out once: a layout for each format would take most of the time.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        longest = max(len(_label(name)) for panel in panels for name, _ in panel.rows)
+        left = (0.3 + 0.085 * longest) / _WIDTH
+        bottom = height
+        for panel, own in zip(panels, heights, strict=True):
+            # Placed by hand: a layout engine would take most of the time.
+            bottom -= own + _GAP
+            box = (left, (bottom + _GAP / 2) / height, 0.97 - left, own / height)
+            _draw_panel(panel, figure.add_axes(box))
         for file in files:
             with file.open("xb") as stream:
                 metadata = {"Date": None} if file.suffix == ".svg" else {}
                 figure.savefig(stream, format=file.suffix[1:], dpi=160, metadata=metadata)
+
+
+def _label(name: str) -> str:
+    """A model's name as a label; of a long one the end, which tells it from others."""
+    name = printable(name).replace("\n", " ")
+    return name if len(name) <= 40 else "…" + name[-39:]
 
 
 def _draw_panel(panel: Panel, axis: Any) -> None:
@@ -131,7 +142,7 @@ def _draw_panel(panel: Panel, axis: Any) -> None:
         [max(0.0, estimate.high - estimate.value) for _, estimate in panel.rows],
     ]
     axis.errorbar(values, list(places), xerr=errors, fmt="o", color=_DOT, markersize=5, linewidth=1.8)
-    axis.set_yticks(list(places), [printable(name) for name, _ in panel.rows])
+    axis.set_yticks(list(places), [_label(name) for name, _ in panel.rows])
     axis.set_ylim(0.4, len(panel.rows) + 0.6)
     if panel.low is None:
         most = max(0.1, *(max(abs(estimate.low), abs(estimate.high)) for _, estimate in panel.rows))

@@ -88,7 +88,7 @@ function renderIntervals() {
     }));
     if (differences.length) {
       const title = say("difference", { model: data.baseline });
-      content.push(element("small", { class: "empty" }, title), intervalPlot(differences, 0, rangeAround(differences), title));
+      content.push(element("small", { class: "second" }, title), intervalPlot(differences, 0, rangeAround(differences), title));
     }
     return card(taskName(task), measureName(shown[0]), ...content);
   });

@@ -1,12 +1,21 @@
 // Language, theme, and what happens when.
 const THEMES = ["auto", "light", "dark"];
+const THEME_SIGNS = { auto: "◐", light: "○", dark: "●" };
+
+function name(id, text) {
+  byId(id).setAttribute("aria-label", text);
+  byId(id).title = text;
+}
 
 function renderTexts() {
   document.documentElement.lang = page.language;
   for (const place of document.querySelectorAll("[data-text]")) place.textContent = say(place.dataset.text);
   document.title = say("title");
   byId("language").textContent = say("language");
-  byId("theme").textContent = say(`theme_${document.documentElement.dataset.theme || "auto"}`);
+  name("language", say("language_name"));
+  const theme = document.documentElement.dataset.theme || "auto";
+  byId("theme").textContent = THEME_SIGNS[theme];
+  name("theme", say(`theme_${theme}`));
   byId("methods").replaceChildren(...texts[page.language].methods.map((text) => element("p", {}, text)));
   byId("list").setAttribute("aria-label", say("samples"));
 }

@@ -36,6 +36,8 @@ function renderParts() {
     const [a, b] = [numeric(one), numeric(other)];
     return a[0] - b[0] || (a[1] || 0) - (b[1] || 0);
   });
+  const order = data.models.map((model) => model.label);
+  shown.sort((one, other) => order.indexOf(one.model) - order.indexOf(other.model));
   byId("part-cards").replaceChildren(...names.map((name) => partCard(shown.filter((part) => part.part === name))));
 }
 

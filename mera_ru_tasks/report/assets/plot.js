@@ -1,13 +1,13 @@
 // Interval plots: a row for each model, its name above its line, so that long names and narrow pages fit.
 const WIDTH = 340;
 const ROW = 38;
-const TOP = 20;
-const SIDE = 10;
+const TOP = 22;
+const SIDE = 16;
 
 function ticks(low, high) {
   const step = [0.05, 0.1, 0.2, 0.25, 0.5].find((size) => (high - low) / size <= 5) || 0.5;
   const found = [];
-  for (let place = Math.ceil(low / step - 1e-9); place * step <= high + 1e-9; place += 1) found.push(place * step);
+  for (let place = Math.ceil(low / step - 1e-9); place * step <= high + 1e-9; place += 1) found.push(place * step || 0);
   return found;
 }
 
@@ -29,8 +29,8 @@ function intervalPlot(rows, reference, range, description) {
     const middle = TOP + number * ROW + 26;
     const group = drawing("g");
     group.append(drawing("title", {}, `${row.label}: ${fixed(row.value)} ${interval(row)}`));
-    group.append(drawing("text", { x: SIDE, y: middle - 11 }, shorten(row.label, 40)));
-    group.append(drawing("text", { class: "axis", x: WIDTH - SIDE, y: middle - 11, "text-anchor": "end" }, row.text));
+    group.append(drawing("text", { x: 2, y: middle - 11 }, shorten(row.label, 42)));
+    group.append(drawing("text", { class: "axis", x: WIDTH - 2, y: middle - 11, "text-anchor": "end" }, row.text));
     const [from, to] = [Math.max(low, row.low), Math.min(high, row.high)];
     const line = drawing("line", { x1: across(from), x2: across(to), y1: middle, y2: middle, "stroke-width": 2.5, "stroke-linecap": "round" });
     line.style.stroke = colour(row.model);

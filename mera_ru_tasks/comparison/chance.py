@@ -41,13 +41,13 @@ def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
         return _best_size(docs, _expected_f1 if metric == "f1" else _expected_match)
     if metric == "letter_match":
         return 1 / len(form.letters)
-    right = {id(doc): 0.0 if AnswerFormat.of(doc).unit else 1 / len(form.letters) for doc in docs}
+    right = [0.0 if AnswerFormat.of(doc).unit else 1 / len(form.letters) for doc in docs]
     if metric.startswith("group_"):
         groups: dict[Any, list[float]] = defaultdict(list)
-        for doc in docs:
-            groups[doc["meta"].get("group_id")].append(right[id(doc)])
-        return _mean(prod(parts) for parts in groups.values())
-    return _mean(right.values())
+        for doc, level in zip(docs, right, strict=True):
+            groups[doc["meta"].get("group_id")].append(level)
+        return _mean(prod(levels) for levels in groups.values())
+    return _mean(right)
 
 
 def right_letters(doc: Doc) -> int:

@@ -131,7 +131,7 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
         paths: lm-eval's output folder, a model's folder in it, sample logs, or results files (for all logs of the run).
 
     Returns:
-        Every log once, sorted by model, task and date.
+        Every log once, sorted by folder (lm-eval makes one for each model), task and date; no results file is read.
 
     Raises:
         RunError: a path does not exist, holds no sample log or is none; the message says what is there.
@@ -145,7 +145,7 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
         date = name["date"]
         run = runs.setdefault((file.parent.resolve(), date), Run(file.parent, date, _results_file(file.parent, date)))
         logs.append(TaskLog(run, name["task"], file))
-    return sorted(logs, key=lambda log: (log.run.model, log.task, log.run.date, str(log.file)))
+    return sorted(logs, key=lambda log: (str(log.run.folder), log.task, log.run.date, str(log.file)))
 
 
 def newest(logs: Iterable[TaskLog]) -> list[TaskLog]:

@@ -11,7 +11,7 @@ from mera_ru_tasks.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.comparison.answers import Answer, Measure, read_answers
 from mera_ru_tasks.comparison.rescored import add_rescored
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.runs import TaskLog, find_logs, newest
+from mera_ru_tasks.runs import TaskLog, locate_logs, newest
 
 PREFILLED = "prefilled"
 
@@ -116,7 +116,7 @@ def load(paths: Sequence[Path], *, across_settings: bool = False) -> Loaded:
 def _find(paths: Sequence[Path], problems: list[str]) -> list[TaskLog]:
     logs: dict[Path, TaskLog] = {}
     for path in paths:
-        for log in find_logs([path]):
+        for log in locate_logs([path]):
             try:
                 log.run.results  # noqa: B018 (reading it is the check)
             except RunError as error:

@@ -1,5 +1,6 @@
 # make demo   run the sample tasks on a small real model
 # make test   tests, linter, type checker
+# make bench  how fast it is, one table; no figure passes or fails
 # Each makes the environment that it needs; no hub and no other set-up is asked for.
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ FEWSHOT ?= 1
 LIMIT ?= 12
 RESULTS ?= results
 
-.PHONY: demo test lint types unit lowest clean
+.PHONY: demo test lint types unit lowest bench clean
 
 demo: $(VENV)/demo
 	@model="$(MODEL)"; \
@@ -44,7 +45,10 @@ unit: $(VENV)/dev
 lowest: $(LOWEST)/dev
 	$(LOWEST)/bin/pytest --numprocesses 2
 
-$(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+bench: $(VENV)/bench
+	$(BIN)/python -m benchmarks $(NAMES)
+
+$(VENV)/demo $(VENV)/dev $(VENV)/bench: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	@echo "Installing the extra '$*' into $(VENV); the first time takes a few minutes."
 	$(BIN)/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[$*]'
 	@touch $@

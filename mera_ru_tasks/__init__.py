@@ -2,16 +2,21 @@
 
 How data flows, room by room:
 
-    data.py, checks.py   a benchmark's rows, from a local folder or the hub, checked  (benchmarks.py: what each one is)
-    yaml_tasks/*.yaml    a row becomes a prompt                                       (paths.py: where the files are)
+    data.py, checks.py   a benchmark's rows, from a folder or the hub (benchmarks.py: what each is; files.py: its forms)
+    yaml_tasks/*.yaml    a row becomes a prompt, by prompt.py                         (paths.py: where the files are)
     strict.py            a response is read as the leaderboard reads it
-    reading.py           a response is read as the model meant it
+    reading/             a response is read as the model meant it
     scoring.py           a reading and a reference become numbers
     harness.py           the functions and filters that the YAML files name
     _autoload.py         how lm-eval finds all this
     runs.py, samples.py  what lm-eval leaves behind: logs found and read
+    submission/          logs become a leaderboard submission; any submission checked
+    inspection/          data looked over, fetched and shown
+    judge/               an LLM as judge, in the harness and after the run
+    rescoring.py         scores from the logs alone                   (rescored_files.py: what is written)
+    cli/                 the command `mera-ru`, a file for each of its commands
 
-This module imports nothing: it is loaded at every Python start (see _autoload.py).
+This module imports nothing, so that whoever needs one room pays for no other.
 """
 
 __version__ = "0.1.0"

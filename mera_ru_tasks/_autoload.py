@@ -54,8 +54,13 @@ def _run_after_import(spec: ModuleSpec, action: Callable[[Any], None]) -> None:
     loader.exec_module = exec_then_act
 
 
-def extend_task_manager(tasks_module: Any) -> None:
-    """Wrap `TaskManager.__init__` so that it scans our YAML folder before the user's folders."""
+def extend_task_manager(tasks_module: Any, *, defaults: bool = True) -> None:
+    """Wrap `TaskManager.__init__` so that it scans our YAML folder before the user's folders.
+
+    Args:
+        tasks_module: the module `lm_eval.tasks`.
+        defaults: whether lm-eval's own tasks are scanned where the caller does not say.
+    """
     manager = getattr(tasks_module, "TaskManager", None)
     if manager is None:  # an lm-eval that this release does not know: `--include_path "$(mera-ru path)"` remains
         return
@@ -71,8 +76,10 @@ def extend_task_manager(tasks_module: Any) -> None:
         ours = yaml_folder()
         # Without lm-eval's defaults the caller asked for exactly the folders named. Our folder given twice would be
         # scanned twice, with a warning for each task.
-        if call.arguments["include_defaults"] and not any(os.path.realpath(f) == str(ours) for f in folders):
-            call.arguments["include_path"] = [str(ours), *folders]
+        if call.arguments["include_defaults"]:
+            call.arguments["include_defaults"] = defaults
+            if not any(os.path.realpath(folder) == str(ours) for folder in folders):
+                call.arguments["include_path"] = [str(ours), *folders]
         init(*call.args, **call.kwargs)
         self.include_path = given
 

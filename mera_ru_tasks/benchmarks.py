@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -35,7 +36,7 @@ ONE_OF_FOUR_WITH_UNIT = AnswerFormat("АБВГ", most=1, unit=True)
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One dataset of MERA Text 2.0.
+    """One dataset: of MERA Text 2.0, or a user's own in MERA's format (see `own`).
 
     Attributes:
         name: our name, also that of its folder in a local data folder.
@@ -47,6 +48,7 @@ class Benchmark:
         type_field: the `meta` field that holds a row's type; None where there are no types.
         formats: the answer's form for each type (for the type None where there are no types).
         test_size: the number of test rows by the card, for each type.
+        path: the folder of the data itself, for a user's own dataset; it needs no data folder around it.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Benchmark:
     type_field: str | None
     formats: Mapping[int | None, AnswerFormat]
     test_size: Mapping[int | None, int] = field(default_factory=dict)
+    path: Path | None = None
 
     @property
     def grouped(self) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mera_ru_tasks.benchmarks import Benchmark
 from mera_ru_tasks.checks import Problem, check_rows, format_of
 from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.files import SPLITS, benchmark_folder, fill_in_prompts, read_splits
+from mera_ru_tasks.files import SPLITS, benchmark_folder, dataset_folder, fill_in_prompts, read_splits
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -73,7 +73,7 @@ def rows_at_hand(benchmark: Benchmark, *, data: str | Path | None = None) -> Spl
     Raises:
         DataError: a local folder is named, but its data are missing or wrong.
     """
-    if data or os.environ.get("MERA_RU_DATA"):
+    if _local_folder(benchmark, data):
         splits, problems = load_rows(benchmark, data=data)
     elif cached := _from_cache(benchmark):
         splits, problems = cached, []
@@ -91,11 +91,18 @@ def load_rows(
     Returns:
         For each split found its place and rows, and the problems met on the way.
     """
-    named = data or os.environ.get("MERA_RU_DATA")
-    if named:
-        folder = benchmark_folder(Path(named).expanduser(), benchmark)
+    folder = _local_folder(benchmark, data)
+    if folder:
         return fill_in_prompts(read_splits(folder), folder)
     return from_hub(benchmark, revision or os.environ.get("MERA_RU_REVISION") or None), []
+
+
+def _local_folder(benchmark: Benchmark, data: str | Path | None) -> Path | None:
+    """The folder with the benchmark's files; None where none is named, so that the hub is asked."""
+    if benchmark.path:
+        return dataset_folder(benchmark.path)
+    named = data or os.environ.get("MERA_RU_DATA")
+    return benchmark_folder(Path(named).expanduser(), benchmark) if named else None
 
 
 def from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
@@ -170,10 +177,9 @@ def _splits_of(loaded: Mapping[str, Any], place: str) -> Splits:
 
 
 def _missing(benchmark: Benchmark, split: str, splits: Splits, data: str | Path | None) -> str:
-    named = data or os.environ.get("MERA_RU_DATA")
-    if not named:
+    folder = _local_folder(benchmark, data)
+    if not folder:
         return f"The dataset {benchmark.hub} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
-    folder = benchmark_folder(Path(named).expanduser(), benchmark)
     others = ", ".join(splits) or "none"
     return (
         f"{folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, {split}.parquet, "

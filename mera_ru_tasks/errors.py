@@ -15,12 +15,20 @@ class DataError(MeraRuError, ValueError):
     """The data cannot be used: missing, unreadable, or wrong in a row."""
 
 
+class TaskError(MeraRuError, ValueError):
+    """A task cannot be made: it is unknown, or its YAML file says what cannot be."""
+
+
 class SubmissionError(MeraRuError, ValueError):
     """A submission cannot be read or written."""
 
 
 class RunError(MeraRuError, ValueError):
     """The logs of a run cannot be used: not found, unreadable, or wrong in a line."""
+
+
+class JudgeError(MeraRuError):
+    """The judge cannot be used: its settings, its server, its cache or its prompt."""
 
 
 def show_without_traceback() -> None:

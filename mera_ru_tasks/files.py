@@ -25,9 +25,7 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
     Raises:
         DataError: `root` is no folder, or holds no such folder, or more than one.
     """
-    if not root.is_dir():
-        what = "is a file" if root.exists() else "does not exist"
-        raise DataError(f"The data folder {root} {what}. {_where_from(benchmark)}")
+    _must_be_folder(root, _where_from(benchmark))
     found = sorted(path for path in root.iterdir() if path.is_dir() and path.name.lower() in benchmark.folders)
     if len(found) == 1:
         return found[0]
@@ -40,6 +38,19 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
         f"The data folder {root} has no folder {wanted} for {benchmark.title}; it holds: {names}. "
         f"{_where_from(benchmark)}"
     )
+
+
+def dataset_folder(path: Path) -> Path:
+    """The folder of a user's own dataset, which a task names itself; raises DataError where it is none."""
+    folder = path.expanduser()
+    _must_be_folder(folder, "Name the folder that holds test.json in the task's `mera_ru_path`.")
+    return folder
+
+
+def _must_be_folder(path: Path, remedy: str) -> None:
+    if not path.is_dir():
+        what = "is a file" if path.exists() else "does not exist"
+        raise DataError(f"The data folder {path} {what}. {remedy}")
 
 
 def _where_from(benchmark: Benchmark) -> str:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import lm_eval.utils
 from lm_eval.api.filter import Filter
 from lm_eval.api.samplers import ContextSampler
+from lm_eval.api.task import ConfigurableTask
 
-from mera_ru_tasks import data, reading, scoring
-from mera_ru_tasks.benchmarks import BENCHMARKS, AnswerFormat, Benchmark
+from mera_ru_tasks import data as loading
+from mera_ru_tasks import prompt, reading, scoring
+from mera_ru_tasks.benchmarks import BENCHMARKS, LEADERBOARD, AnswerFormat, Benchmark
 from mera_ru_tasks.checks import has_reference
-from mera_ru_tasks.errors import DataError, show_without_traceback
+from mera_ru_tasks.errors import DataError, JudgeError, show_without_traceback
+from mera_ru_tasks.judge import config
 from mera_ru_tasks.paths import sample_folder
 
 if TYPE_CHECKING:
@@ -28,9 +32,7 @@ group_mean = scoring.group_mean
 
 show_without_traceback()
 
-# lm-eval compiles a task's prompt template anew for every document and every shot, which for 1,609 documents takes
-# longer than everything else before the first request. The same source always compiles to the same code.
-lm_eval.utils.env.compile = functools.lru_cache(maxsize=64)(lm_eval.utils.env.compile)
+prompt.compile_templates_once()
 
 
 def load(
@@ -46,11 +48,17 @@ def load(
     lm-eval passes the task's `metadata`, in which `--metadata` and the model's arguments are mixed, and its
     `dataset_kwargs`; hence our names' prefix and the arguments that are not ours.
     """
-    benchmark = BENCHMARKS[mera_ru_benchmark]
-    splits = data.load(benchmark, data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored)
-    answered = [has_reference(document) for document in splits[mera_ru_scored]]
+    return load_benchmark(
+        BENCHMARKS[mera_ru_benchmark], data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored
+    )
+
+
+def load_benchmark(benchmark: Benchmark, *, data: str | None, revision: str | None, scored: str) -> dict[str, Dataset]:
+    """Load a benchmark's documents (see `data.load`), and say what of them will have no score."""
+    splits = loading.load(benchmark, data=data, revision=revision, scored=scored)
+    answered = [has_reference(document) for document in splits[scored]]
     if not all(answered):
-        _warn_of_closed(benchmark, answered, is_test=mera_ru_scored == "test")
+        _warn_of_closed(benchmark, answered, is_test=scored == "test")
         _refuse_uneven_processes(benchmark, answered)
     return splits
 
@@ -58,7 +66,7 @@ def load(
 def _warn_of_closed(benchmark: Benchmark, answered: Sequence[bool], *, is_test: bool) -> None:
     """Say how many documents have no reference and what to do, which for the leaderboard's test sets is to submit."""
     closed = f"{benchmark.title}: {answered.count(False)} of {len(answered)} documents have no reference answer"
-    if benchmark.hub and is_test:
+    if benchmark in LEADERBOARD and is_test:
         logger.warning(
             "%s (the leaderboard keeps them closed), so they get no score. To have them scored by the leaderboard, "
             "generate with `--log_samples --output_path DIR` and submit; to score here, point MERA_RU_DATA at data "
@@ -87,7 +95,7 @@ def _refuse_uneven_processes(benchmark: Benchmark, answered: Sequence[bool]) -> 
 
 def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
     """Load a task's documents from the sample data that the package ships, whatever the user's settings are."""
-    return data.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
+    return loading.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
 
 
 class ShotsSampler(ContextSampler):  # type: ignore[misc]
@@ -124,8 +132,42 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
         return answered
 
 
+class MeraTask(ConfigurableTask):  # type: ignore[misc]
+    """lm-eval's own task, which tries a judge before the model runs and scores nothing in `--predict_only`."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        """Take the task's YAML; `class`, which names this class, is no field of lm-eval's configuration."""
+        super().__init__(config={key: value for key, value in config.items() if key != "class"})
+        self._scored = True
+
+    def override_metric(self, metric_name: str) -> None:
+        """Replace all metrics by one of lm-eval's: `bypass`, for `--predict_only`."""
+        super().override_metric(metric_name)
+        self._scored = False
+
+    def build_all_requests(self, *args: Any, **kwargs: Any) -> None:
+        """Build the requests; before that, a judge that would have something to judge is tried."""
+        if self._scored and any(has_reference(doc) for doc in self.eval_docs):
+            settings = config.from_environment()
+            if settings is not None:
+                from mera_ru_tasks.judge import engine
+
+                engine.prepare(settings)
+        super().build_all_requests(*args, **kwargs)
+
+
 class Response(str):
-    """A response on its way through `strict-match`; the type tells `process_results` which pipeline it is in."""
+    """A response on its way through `strict-match`; the type tells `process_results` which pipeline it is in.
+
+    Attributes:
+        judged: the judge's score of it; None where no judge is configured.
+    """
+
+    judged: Callable[[], float | None] | None = None
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Travel between processes as a plain string; by then it is scored."""
+        return str, (str(self),)
 
 
 class Extraction(str):
@@ -138,12 +180,53 @@ class Extraction(str):
     visible: str
 
 
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+
+
+def _first_responses(resps: Sequence[list[str | None]]) -> list[str]:
+    """The first of each document's responses; None (an API's empty message) is an empty one.
+
+    Half a character (a lone surrogate), which a server can leave where it cuts a response, is replaced in lm-eval's own
+    list: no file can hold it, and lm-eval would give up the task's whole sample log over it.
+    """
+    for responses in resps:
+        responses[:] = [response and _HALF_CHARACTER.sub("\ufffd", response) for response in responses]
+    return [responses[0] or "" for responses in resps]
+
+
 class StrictMatch(Filter):  # type: ignore[misc]
     """The pipeline `strict-match`: hands the first response of each document on, whole."""
 
-    def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Response]:
-        """Take the first of each document's responses; None (an API's empty message) is an empty response."""
-        return [Response(responses[0] or "") for responses in resps]
+    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Response]:
+        """Take the first of each document's responses.
+
+        Here all responses are at hand, so here the judge's questions are gathered. They are asked, all at once, when
+        the first score is wanted: never in `--predict_only`, which runs the filters too.
+        """
+        responses = [Response(response) for response in _first_responses(resps)]
+        scores = functools.cache(lambda: _judge_scores(docs, responses))
+        if config.is_configured():
+            for number, response in enumerate(responses):
+                response.judged = lambda number=number: scores()[number]
+        return responses
+
+
+def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -> list[float | None]:
+    """The judge's score of each response; whatever fails, the responses must not be lost."""
+    from mera_ru_tasks.judge import engine
+
+    try:
+        settings = config.from_environment()
+        assert settings is not None, "asked only where a judge is configured"
+        scores = [verdict.score for verdict in engine.judge(zip(docs, responses, strict=True), settings)]
+    except JudgeError as error:
+        logger.warning("No document has a judge score: %s Judge the logged samples with `mera-ru judge`.", error)
+        scores = [None] * len(responses)
+    answered = [number for number, doc in enumerate(docs) if has_reference(doc)]
+    if int(os.environ.get("WORLD_SIZE") or 1) > 1 and answered and all(score is None for score in scores):
+        # lm-eval puts the metrics of several processes together as if all had the same ones, and would lose the run.
+        scores[answered[0]] = math.nan
+    return scores
 
 
 class FlexibleExtract(Filter):  # type: ignore[misc]
@@ -153,11 +236,10 @@ class FlexibleExtract(Filter):  # type: ignore[misc]
         """Take the prefix that the prompt ended in, which the response goes on from."""
         self.prefix = prefix
 
-    def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:
+    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:
         """Read the first of each document's responses."""
-        return [
-            self._read(responses[0] or "", AnswerFormat.of(doc)) for responses, doc in zip(resps, docs, strict=True)
-        ]
+        responses = _first_responses(resps)
+        return [self._read(response, AnswerFormat.of(doc)) for response, doc in zip(responses, docs, strict=True)]
 
     def _read(self, response: str, answer_format: AnswerFormat) -> Extraction:
         extraction = Extraction(reading.read(self.prefix + response, answer_format))
@@ -170,4 +252,6 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     result = results[0]
     if isinstance(result, Extraction):
         return scoring.score_flexible(doc, result, result.visible)
-    return scoring.score_strict(doc, result)
+    scores = scoring.score_strict(doc, result)
+    judged = result.judged() if isinstance(result, Response) and result.judged else None
+    return {**scores, **scoring.score_judged(doc, judged)}

@@ -66,7 +66,7 @@ class Run:
     @property
     def config(self) -> Mapping[str, Any]:
         """What the whole run was called with: `model`, `model_args`, `limit`, `gen_kwargs`, seeds and more."""
-        return _mapping(self.results.get("config"))
+        return as_mapping(self.results.get("config"))
 
 
 @dataclass(frozen=True)
@@ -86,27 +86,27 @@ class TaskLog:
     @property
     def config(self) -> Mapping[str, Any]:
         """The task's own configuration as it ran (`generation_kwargs`, `metadata`, …); empty without results."""
-        return _mapping(_mapping(self.run.results.get("configs")).get(self.task))
+        return as_mapping(as_mapping(self.run.results.get("configs")).get(self.task))
 
     @property
     def version(self) -> Any:
         """The task's version; None without results."""
-        return _mapping(self.run.results.get("versions")).get(self.task)
+        return as_mapping(self.run.results.get("versions")).get(self.task)
 
     @property
     def num_fewshot(self) -> Any:
         """How many shots each prompt had; None without results."""
-        return _mapping(self.run.results.get("n-shot")).get(self.task)
+        return as_mapping(self.run.results.get("n-shot")).get(self.task)
 
     @property
     def scores(self) -> Mapping[str, Any]:
         """lm-eval's own numbers, keyed `METRIC,PIPELINE`; in a `--predict_only` run only `bypass`."""
-        return _mapping(_mapping(self.run.results.get("results")).get(self.task))
+        return as_mapping(as_mapping(self.run.results.get("results")).get(self.task))
 
     @property
     def document_counts(self) -> tuple[int, int] | None:
         """How many documents the task has and how many were run (fewer with `--limit`); None without results."""
-        counts = _mapping(_mapping(self.run.results.get("n-samples")).get(self.task))
+        counts = as_mapping(as_mapping(self.run.results.get("n-samples")).get(self.task))
         original, effective = counts.get("original"), counts.get("effective")
         return (original, effective) if isinstance(original, int) and isinstance(effective, int) else None
 
@@ -207,5 +207,6 @@ def _results_file(folder: Path, date: str) -> Path | None:
     return others[0] if others else None
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a JSON object, else an empty one: what another program wrote may have any form."""
     return value if isinstance(value, Mapping) else {}

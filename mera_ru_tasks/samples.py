@@ -89,7 +89,7 @@ def parse_sample(place: str, line: bytes) -> Sample:
             generation=_generation(_arguments(row)),
             response=_response(row),
             filtered=_first(row, "filtered_resps"),
-            metrics={name: row.get(name) for name in _typed(row, "metrics", list) if name != "bypass"},
+            metrics={name: row.get(name) for name in _names(row, "metrics") if name != "bypass"},
             doc_hash=_typed(row, "doc_hash", str),
             prompt_hash=_typed(row, "prompt_hash", str),
         )
@@ -109,6 +109,13 @@ def _typed(row: Mapping[str, Any], field: str, kind: type) -> Any:
     if not isinstance(value, kind):
         raise _FieldError(field)
     return value
+
+
+def _names(row: Mapping[str, Any], field: str) -> list[str]:
+    names: list[str] = _typed(row, field, list)
+    if not all(isinstance(name, str) for name in names):
+        raise _FieldError(field)
+    return names
 
 
 def _first(row: Mapping[str, Any], field: str) -> str:

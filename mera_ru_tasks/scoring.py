@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.checks import has_reference, split_reference
-from mera_ru_tasks.reading.text import without_stress
-from mera_ru_tasks.strict import accepted_answers, exact_match, normalise
+from mera_ru_tasks.reading.text import fold
+from mera_ru_tasks.strict import accepted_answers, exact_match
 
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # One document's part in a group metric: the group's id, its number of documents, and whether this one is right.
 GroupPart = tuple[int, int, int]
+_NO_WHOLE_GROUP: GroupPart = (-1, 2, 0)
 
 
 def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
     answer_format = AnswerFormat.of(doc)
     reference = doc["outputs"]
     accepted = accepted_answers(reference, phrase=not answer_format.letters)
-    correct = max(_matches(extraction, reference, answer_format), exact_match(visible, accepted))
+    correct = _matches(extraction, reference, answer_format) or exact_match(visible, accepted)
     scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
     if answer_format.letters:
         right, _ = split_reference(reference, answer_format)
@@ -67,34 +68,49 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
     return {**scores, **_group_part(doc, "group_exact_match", correct)}
 
 
+def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
+    """Score what the judge said of a response.
+
+    Args:
+        doc: a loaded document.
+        score: 0, 0.5 or 1; None where there is no verdict; NaN to have the metrics without a number (see `harness`).
+
+    Returns:
+        `judge_score` and, for documents in groups, `group_judge_score` (a `GroupPart`, right where the judge gave 1);
+        nothing without a verdict, since a missing one is not a 0.
+    """
+    if score is None:
+        return {}
+    part = _group_part(doc, "group_judge_score", int(score == 1))
+    return {"judge_score": score, **(dict.fromkeys(part, _NO_WHOLE_GROUP) if math.isnan(score) else part)}
+
+
 def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
     """F1 of two sets, the harmonic mean of precision (given letters that are right) and recall (right ones given)."""
     given, right = set(given), set(right)
     return 2 * len(given & right) / (len(given) + len(right)) if given or right else 0.0
 
 
+# What parts the answers where several are given: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
+_BETWEEN_ANSWERS = re.compile(r"\s*[;,/]\s*(?:(?:или|либо|и)\s+)?|\s+(?:или|либо|и)\s+")
+
+
 def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
     """1 if the extraction is the reference, up to ё, stress marks, look-alikes and what normalisation drops.
 
-    For a riddle also if it names several answers and every one of them is accepted; else several answers are a hedge.
+    Language units count in any order. For a riddle an extraction also matches if it names several answers and every one
+    of them is accepted; else several answers are a hedge.
     """
+    if not extraction:
+        return 0
     if answer_format.letters:
-        return int(bool(extraction) and _key(extraction) == _key(reference))
-    accepted = {key for entry in reference.split(";") if (key := _key(entry))}
-    if _key(extraction) in accepted:
-        return 1
-    alternatives = [_key(part) for part in _ALTERNATIVES.split(extraction)]
-    return int(len(alternatives) > 1 and all(part in accepted for part in alternatives))
+        return int(fold(extraction) == fold(reference) or _answers(extraction) == _answers(reference))
+    accepted = {fold(entry) for entry in reference.split(";")} - {""}
+    return int(fold(extraction) in accepted or accepted.issuperset(_answers(extraction)))
 
 
-_ALTERNATIVES = re.compile(r"\s*[;,/]\s*(?:или|либо|и)\s+|\s*[;,/]\s*|\s+(?:или|либо|и)\s+")
-_LATIN_LOOK_ALIKES = str.maketrans("acekopxytmbh", "асекорхутмвн")
-
-
-def _key(text: str) -> str:
-    """The form in which an extraction and a reference are compared."""
-    words = normalise(without_stress(unicodedata.normalize("NFC", text))).replace("ё", "е").split()
-    return " ".join(w.translate(_LATIN_LOOK_ALIKES) if re.search("[а-я]", w) else w for w in words)
+def _answers(text: str) -> list[str]:
+    return sorted(fold(answer) for answer in _BETWEEN_ANSWERS.split(text))
 
 
 def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:
@@ -105,8 +121,8 @@ def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, 
 def group_mean(parts: Iterable[GroupPart]) -> float:
     """The share of groups in which every document is right (MERA's Group Exact Match).
 
-    A group of which not all documents were scored (`--limit`, a missing reference) is left out, with a warning: whether
-    all of it is right is not known.
+    A group of which not all documents were scored (`--limit`, a missing reference or verdict) is left out, with a
+    warning: whether all of it is right is not known.
 
     Args:
         parts: one part for each document, in any order, from any number of processes.
@@ -122,8 +138,8 @@ def group_mean(parts: Iterable[GroupPart]) -> float:
     whole = [all(correct) for group_id, correct in groups.items() if len(correct) >= sizes[group_id]]
     if len(whole) < len(groups):
         logger.warning(
-            "%d of %d groups were scored only in part (a limit, or documents without a reference): the group metric "
-            "leaves them out.",
+            "%d of %d groups were scored only in part (a limit, or documents without a reference or verdict): the "
+            "group metric leaves them out.",
             len(groups) - len(whole),
             len(groups),
         )

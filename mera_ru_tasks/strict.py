@@ -7,19 +7,27 @@ spaces). Our number must equal the leaderboard's on every response, so nothing h
 
 from __future__ import annotations
 
+import functools
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Collection
+from itertools import islice
 
 MARKER = "Ответ:"
 
-_DELETED = str.maketrans("", "", string.punctuation + "«»‹›„“”‟‘’‚‛—–‒―‐‑−…")
+_DELETED = re.escape(string.punctuation + "«»‹›„“”‟‘’‚‛—–‒―‐‑−…")
+_PUNCTUATION = re.compile(f"[{_DELETED}]+")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
+# A character that normalisation keeps, whatever stands around it: no letter of an article.
+_KEPT = re.compile(rf"[^{_DELETED}\sanethANETH]")
 
 
 def normalise(text: str) -> str:
     """Lower-case `text`, delete punctuation, blank out English articles, and collapse white space."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_DELETED)).split())
+    plain = " ".join(_PUNCTUATION.sub("", text.lower()).split())
+    if "a" in plain or "the" in plain:
+        plain = " ".join(_ARTICLES.sub(" ", plain).split())
+    return plain
 
 
 def readings(response: str) -> list[str]:
@@ -30,7 +38,8 @@ def readings(response: str) -> list[str]:
     return [whole, after] if marker and after else [whole]
 
 
-def accepted_answers(reference: str, *, phrase: bool) -> list[str]:
+@functools.lru_cache(maxsize=4096)
+def accepted_answers(reference: str, *, phrase: bool) -> tuple[str, ...]:
     """The normalised answers that `reference` accepts.
 
     Args:
@@ -41,10 +50,22 @@ def accepted_answers(reference: str, *, phrase: bool) -> list[str]:
         Normalised answers, without empty ones: a reference that normalises to nothing matches nothing.
     """
     entries = reference.split(";") if phrase else [reference]
-    return [answer for answer in map(normalise, entries) if answer]
+    return tuple(answer for answer in map(normalise, entries) if answer)
 
 
-def exact_match(response: str, accepted: Iterable[str]) -> int:
+def exact_match(response: str, accepted: Collection[str]) -> int:
     """1 if a reading of `response` normalises to one of the `accepted` answers, else 0."""
-    wanted = set(accepted)
-    return int(any(normalise(reading) in wanted for reading in readings(response)))
+    longest = max(map(len, accepted), default=0)
+    for reading in readings(response):
+        if not is_longer(reading, longest) and normalise(reading) in accepted:
+            return 1
+    return 0
+
+
+def is_longer(text: str, length: int) -> bool:
+    """Whether `text` is sure to be longer than `length` once normalised: it keeps more characters than that.
+
+    Most responses are whole explanations, which this tells from an answer long before they are normalised.
+    """
+    kept = _KEPT.finditer(text)
+    return next(islice(kept, length, None), None) is not None

@@ -587,7 +587,9 @@ def test_an_id_is_doubled_over_test_and_shots(tmp_path: Path) -> None:
 
 def test_the_first_problem_is_shown_and_the_rest_counted(tmp_path: Path) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1, "!"), riddle(2, "?"), riddle(3, "."), riddle(4)])
-    assert message(root, RIDDLES_CLOSED).endswith("joined by `; `. (2 more problems in these data.)")
+    assert message(root, RIDDLES_CLOSED).endswith(
+        "joined by `; `. (2 more problems in these data; `mera-ru data check` lists them all.)"
+    )
 
 
 @pytest.mark.parametrize("closed", ["", "  ", None])

@@ -33,7 +33,7 @@ GROUPS = {
     ),
 }  # fmt: skip
 SCORED = (*BASES, *(f"{base}_shots" for base in BASES), *GROUPS["mera_ru_prefill"], "riddles_open")
-SAMPLES = (*GROUPS["mera_ru_sample"], *GROUPS["mera_ru_sample_prefill"])
+SAMPLES = (*GROUPS["mera_ru_sample"], *GROUPS["mera_ru_sample_prefill"], "riddles_open_sample")
 
 
 @pytest.fixture(autouse=True)
@@ -132,12 +132,19 @@ def test_known_responses_get_their_known_scores(tmp_path: Path, task: str) -> No
     assert results["n-samples"][task] == {"original": len(CASES[base]), "effective": len(CASES[base])}
 
 
+def test_a_prefilled_response_is_read_as_what_follows_the_marker(tmp_path: Path) -> None:
+    root = data_folder(tmp_path, "riddles", [riddle(1, "Снег")])
+    for task, read in (("riddles_closed_prefill", 1), ("riddles_closed", 0)):
+        results = run(None, [task], lambda doc, prompt: " снег, потому что он белый", data=root)
+        assert numbers(results, task)["exact_match,flexible-extract"] == read
+
+
 @pytest.mark.parametrize("task", SAMPLES)
 def test_the_sample_tasks_score_right_and_wrong_answers(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERA_RU_DATA", "/of no concern to the samples")
     right = numbers(run(None, [task]), task)
     wrong = numbers(run(None, [task], lambda doc, prompt: "Ответ: Ж; неправда"), task)
-    base = task.split("_sample")[0].replace("riddles", "riddles_closed")
+    base = {"riddles": "riddles_closed"}.get(sampled := task.split("_sample")[0], sampled)
     assert set(right) == set(wrong) == set(EXPECTED[base])
     assert all(value == 1 for value in right.values())
     assert {name: value for name, value in wrong.items() if not name.startswith("answered")} == (
@@ -252,7 +259,7 @@ def test_a_group_of_which_a_part_was_not_scored_is_left_out(tmp_path: Path, capl
     root = data_folder(tmp_path, "russian_regions", rows)
     results = run(None, ["russian_regions"], data=root)
     assert numbers(results, "russian_regions")["group_exact_match,strict-match"] == 1
-    left_out = "1 of 2 groups were scored only in part (a limit, or documents without a reference): "
+    left_out = "1 of 2 groups were scored only in part (a limit, or documents without a reference or verdict): "
     assert our_warnings(caplog)[1:] == [f"{left_out}the group metric leaves them out."] * 2
 
 
@@ -372,13 +379,27 @@ def run_in_processes(size: int, task: str, root: Path, answer: Answer, shots: in
     return reports[0]
 
 
+def right_once(answer: Answer) -> Answer:
+    """A model that is right only when it is asked first: lm-eval pads the shares of processes with asking again."""
+    asked = set()
+
+    def once(doc: Mapping[str, Any], prompt: str) -> str | None:
+        identity = doc["meta"]["id"]
+        if identity in asked:
+            return "Ответ: Ж"
+        asked.add(identity)
+        return answer(doc, prompt)
+
+    return once
+
+
 @pytest.mark.parametrize("task", ["russian_regions", "enantiosemy"])
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_scores_do_not_depend_on_the_number_of_processes(tmp_path: Path, task: str, size: int) -> None:
     cases = CASES[task]
     shots = [{**row, "meta": {**row["meta"], "id": row["meta"]["id"] + 100, "group_id": 50}} for row, _ in cases[:3]]
     root = data_folder(tmp_path, task, [row for row, _ in cases], shots)
-    results = run_in_processes(size, task, root, answer_of(cases), shots=2)
+    results = run_in_processes(size, task, root, right_once(answer_of(cases)), shots=2)
     alone = run(None, [task], answer_of(cases), data=root, num_fewshot=2)
     assert numbers(results, task) == pytest.approx(EXPECTED[task])
 
@@ -470,6 +491,14 @@ def test_an_empty_message_of_an_api_is_an_empty_response(tmp_path: Path) -> None
         [""],
         [""],
     ]
+
+
+def test_half_a_character_does_not_cost_the_log(tmp_path: Path) -> None:
+    root = data_folder(tmp_path / "data", "riddles", [riddle(1), riddle(2)])
+    run(tmp_path / "logs", ["riddles_closed"], lambda doc, prompt: "Ответ: снег \ud83d", data=root)
+    [file] = (tmp_path / "logs").rglob("samples_*.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [line["resps"] for line in lines] == [[["Ответ: снег \ufffd"]]] * 4
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from rows import Row, data_folder, enantiosemy, region, riddle
 from scripted import run
 
 from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.harness import ShotsSampler
 from mera_ru_tasks.paths import yaml_folder
 
 
@@ -200,6 +201,12 @@ def test_the_fewshot_seed_chooses_other_shots(tmp_path: Path) -> None:
         for seed in (1, 1, 2, 3)
     }
     assert len(drawn) == 3
+
+
+def test_a_seed_set_anew_counts() -> None:
+    sampler = ShotsSampler([riddle(identity) for identity in range(20)])
+    drawn = [[shot["meta"]["id"] for shot in sampler.set_rnd(seed).sample(5)] for seed in (1, 2, 1)]
+    assert drawn[0] == drawn[2] != drawn[1]
 
 
 @pytest.mark.parametrize("shots", [1, 4])

@@ -42,9 +42,10 @@ def check(
     ] = None,
     format: Annotated[Format, typer.Option("--format", help="For people or for machines.")] = Format.table,
 ) -> None:
-    """Check every row of the data, list every problem, and count what is there.
+    """Check every row, and count what is there.
 
-    Problems are what a run would stop at; the exit status is then 1. Warnings are what looks wrong.
+    Every problem is listed, not only the first. Problems are what a run would stop at; the exit status is then 1.
+    Warnings are what looks wrong.
 
     \b
     Examples:
@@ -78,9 +79,10 @@ def fetch(
         ),
     ] = None,
 ) -> None:
-    """Save a hub dataset in the authors' layout, for machines without network.
+    """Save a hub dataset for offline machines.
 
-    The revision stands in dataset_meta.json, the files' checksums in SHA256SUMS; `mera-ru data check` compares them.
+    It is saved in the authors' layout. The revision stands in dataset_meta.json, the files' checksums in SHA256SUMS;
+    `mera-ru data check` compares them.
 
     \b
     Examples:
@@ -117,7 +119,9 @@ def show(
         typer.Option(metavar="DIR", envvar="MERA_RU_DATA", help="The data folder; default: the hub dataset."),
     ] = None,
 ) -> None:
-    """Show one document as a run sees it: the rendered prompt, the reference and how a response is read.
+    """Show a document as a run sees it.
+
+    That is the rendered prompt, the reference and, with --response, how a model's response is read and scored.
 
     \b
     Examples:

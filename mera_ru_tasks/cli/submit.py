@@ -41,7 +41,7 @@ def submit(
         typer.Option(metavar="FILE", help="Check a submission archive, whoever made it, instead of packing one."),
     ] = None,
 ) -> None:
-    """Pack a run's responses into a leaderboard submission, or check one.
+    """Pack a leaderboard submission, or check one.
 
     The run must be of the tasks enantiosemy, riddles_closed and russian_regions, zero-shot and greedy, made with
     --log_samples and --output_path. Everything is checked before the archive is written.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mera_ru_tasks.comparison.entries import Entry
-from mera_ru_tasks.prompt import fill
+from mera_ru_tasks.prompt import render
 from mera_ru_tasks.runs import TaskLog
 
 
@@ -109,7 +109,7 @@ def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[s
 def _asks(entry: Entry, key: str) -> bool:
     """Whether the prompt holds the document's question as it stands."""
     answer = entry.answers[key]
-    return fill(answer.doc).strip() in prompt_text(answer.prompt)
+    return render(answer.doc).strip() in prompt_text(answer.prompt)
 
 
 def prompt_text(prompt: str) -> str:

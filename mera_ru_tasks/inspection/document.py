@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks import strict
+from mera_ru_tasks import prompt, strict
 from mera_ru_tasks.data import load
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.inspection.sources import source_of
-from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.strict import MARKER
 
 
@@ -74,40 +73,17 @@ def show(name: str, identity: int | None = None, *, shots: bool = False, data: P
         known = [doc["meta"]["id"] for doc in documents]
         raise DataError(f"{source.place} has no document with id {identity}; its ids are {min(known)} to {max(known)}.")
     prefix = MARKER if "prefill" in variants else ""
-    return Shown(found[0], _prompt(found[0], prefix), prefix)
+    return Shown(found[0], prompt.render(found[0], prefix), prefix)
 
 
 def read(shown: Shown, response: str) -> Readings:
     """Read and score a response with the functions that a run calls."""
-    from mera_ru_tasks.harness import FlexibleExtract, StrictMatch, process_results
+    from mera_ru_tasks.harness import FlexibleExtract, process_results
 
-    whole = StrictMatch().apply([[response]], [shown.doc])[0]
     extraction = FlexibleExtract(shown.prefix).apply([[response]], [shown.doc])[0]
     return Readings(
         strict.readings(response),
-        process_results(shown.doc, [whole]),
+        process_results(shown.doc, [response]),  # not through StrictMatch, which would ask a judge that is configured
         str(extraction),
         process_results(shown.doc, [extraction]),
     )
-
-
-def _prompt(doc: Mapping[str, Any], prefix: str) -> str:
-    """Render the prompt with lm-eval's own function and the template of the tasks."""
-    from lm_eval.utils import apply_template
-
-    config = _task_config()
-    prompt: str = apply_template(config["doc_to_text"], dict(doc))
-    # lm-eval puts the delimiter between question and prefix where there is no white space already.
-    delimiter = config["target_delimiter"] if prefix and not prompt[-1:].isspace() else ""
-    return prompt + delimiter + prefix
-
-
-def _task_config() -> dict[str, Any]:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Reads lm-eval's `!function NAME` as the name; nothing here calls it."""
-
-    Loader.add_constructor("!function", lambda loader, node: node.value)
-    config: dict[str, Any] = yaml.load((yaml_folder() / "_task_yaml").read_text(encoding="utf-8"), Loader)
-    return config

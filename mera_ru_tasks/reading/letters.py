@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import re
 
-from mera_ru_tasks.benchmarks import AnswerFormat
-from mera_ru_tasks.reading.text import WORD
+from mera_ru_tasks.reading.text import LOOK_ALIKES, WORD
 
-_LOOK_ALIKES = str.maketrans("ABEae", "АВЕае")
-PREFIX_WORDS = frozenset(
+# Words that may lead over to letters or follow them, «подходит Б» and «Б подходит»; and those that only lead over.
+# «Неверный» and its like are not among them: with those a letter is no answer.
+AFFIRMING = frozenset(
     """
-    это только вариант варианты варианта вариантом опция опции буква буквы букву буквой буквами под пункт
-    пункты правильный правильные верный верные подходящий подходящие следующий следующие подходит подходят
+    подходит подходят верен верна верно верны верный верные верным верными правильный правильные правильно правильным
+    правильными является являются вариант варианты ответ ответы текст
     """.split()
 )
-_REASON_WORDS = frozenset(["потому", "поскольку", "так", "ведь", "т", "ибо"])
-# Single letters that are words of a sentence rather than options outside the range.
-_ONE_LETTER_WORDS = frozenset("ИОУКСЯ")
+LEAD_WORDS = AFFIRMING | frozenset(
+    """
+    это только конечно разумеется очевидно безусловно несомненно выбираю будет под
+    варианта вариантом вариантами ответа буква буквы букву буквой буквами опция опции пункт пункты
+    номер тексты фраза фразы фразу продолжение продолжения подходящий подходящие следующий следующие
+    """.split()
+)
+# Before these, «А» is a letter rather than a conjunction: «А тоже подходит».
+JUDGING = AFFIRMING | {"тоже", "также"}
+_AND = frozenset(["и", "and", "плюс"])
+# Single letters that are also words of a sentence.
+_ONE_LETTER_WORDS = frozenset("АВИОУКСЯI")
+# Lower-case letters that abbreviate a word before a name: «г. Тверь», «д. Сосновка».
+_ABBREVIATIONS = frozenset("гд")
+# A single letter in quotes, which are as good as none, or in brackets, which are as good as the closing one: `Б) text`.
+_LETTER = r" ?([^\W\d_]) ?"
+_QUOTED = re.compile(rf"\"{_LETTER}\"|'{_LETTER}'|{{{_LETTER}}}|<{_LETTER}>")
+_IN_BRACKETS = re.compile(rf"\({_LETTER}\)|\[{_LETTER}\]")
+_CLOSING = re.compile(r"[\s\"')\]}>]+")
+_SIGNS = ("", ";", ",", "/", "|", "&", "+", "•", ".;", ".,")
+# All that may stand between two letters of an answer, without spaces and what closes quotes and brackets.
+_SEPARATORS = frozenset(sign + word for sign in _SIGNS for word in ("", *_AND, "атакже"))
 
 
 def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
@@ -27,25 +46,28 @@ def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
         letters: the task's letters.
 
     Returns:
-        The letters as found, in the task's alphabet, and the rest of the line behind them; None where the line does not
-        begin with letters, or with one outside the task's range, or with a range such as `А-Е`.
+        The letters as written, in the task's alphabet, and the rest of the line behind them; None where the line does
+        not begin with letters, or where one of them is outside the task's range.
     """
-    words = list(WORD.finditer(line))
+    line = _IN_BRACKETS.sub(lambda match: f"{match[match.lastindex or 0]})", line)
+    line = _QUOTED.sub(lambda match: match[match.lastindex or 0], line)
+    words = _Words(line)
     at = 0
-    while at < len(words) and words[at][0].lower() in PREFIX_WORDS:
+    while (word := words.get(at)) is not None and word[0].lower() in LEAD_WORDS:
         at += 1
+    if word is None:
+        return None
+    run = _run(word[0], letters)
+    if run and words.get(at + 1) is None:
+        return run, line[word.end() :]
     found: list[str] = []
-    end = 0
-    while at < len(words):
-        word = words[at]
-        following = words[at + 1] if at + 1 < len(words) else None
-        letter = _as_letter(word[0], letters)
-        if found and word[0] in ("и", "И", "and") and following and _as_letter(following[0], letters):
-            at += 1
-            continue
-        if letter is None or (letter in ("А", "В") and _is_function_word(line, word, following, letters)):
+    end = word.start()
+    while True:
+        at += _conjunction(words, at)
+        word, letter = words.get(at), _letter_at(words, at, letters)
+        if word is None or letter is None or _CLOSING.sub("", line[end : word.start()].lower()) not in _SEPARATORS:
             break
-        if not letter or (found and re.fullmatch("[-–—−]", line[end : word.start()])):
+        if not letter:
             return None
         found.append(letter)
         end = word.end()
@@ -53,58 +75,61 @@ def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
     return (found, line[end:]) if found else None
 
 
-def _as_letter(word: str, letters: str) -> str | None:
-    """The task's letter that `word` is; "" for a letter outside the range, None for a word."""
-    letter = word.translate(_LOOK_ALIKES).upper()
-    if len(word) != 1 or letter in _ONE_LETTER_WORDS or not letter.isalpha():
+class _Words:
+    """The words of a line, found one by one as they are asked for: most lines are settled by the first."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self._found: list[re.Match[str]] = []
+        self._coming = WORD.finditer(line)
+
+    def get(self, at: int) -> re.Match[str] | None:
+        """The word number `at`, from 0; None behind the last."""
+        while len(self._found) <= at:
+            word = next(self._coming, None)
+            if word is None:
+                return None
+            self._found.append(word)
+        return self._found[at]
+
+
+def _run(word: str, letters: str) -> list[str]:
+    """The letters of a word that is several of them without separators, capital and in order: `АЕ`; else none."""
+    if not (1 < len(word) <= len(letters) and word.isupper()):
+        return []
+    found = list(word.translate(LOOK_ALIKES))
+    return found if found == sorted(set(found)) and set(found) <= set(letters) else []
+
+
+def _conjunction(words: _Words, at: int) -> int:
+    """How many words the «и» or «а также» takes that stands at `at`."""
+    word, following = words.get(at), words.get(at + 1)
+    if word is None or following is None:
+        return 0
+    if word[0].lower() in _AND:
+        return 1
+    return 2 if word[0] == "а" and following[0] == "также" else 0
+
+
+def _letter_at(words: _Words, at: int, letters: str) -> str | None:
+    """The option letter that a word of a line is: "" for a letter outside the range, None for a word of a sentence."""
+    word, following = words.get(at), words.get(at + 1)
+    letter = as_letter(word[0], letters) if word is not None else None
+    if word is None or letter is None or following is None:
+        return letter
+    if len(following[0]) == 1 or following[0].lower() in _AND:
+        return letter
+    gap = words.line[word.end() : following.start()].strip()
+    is_function_word = word[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (
+        (not gap and following[0].lower() not in JUDGING) or (gap == "," and word[0].islower())
+    )
+    is_abbreviation = word[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
+    return None if is_function_word or is_abbreviation else letter
+
+
+def as_letter(word: str, letters: str) -> str | None:
+    """The option letter that a word looks like: "" for one outside the range, None for a longer word or a digit."""
+    if len(word) != 1 or not word.isalpha():
         return None
+    letter = word.translate(LOOK_ALIKES).upper()
     return letter if letter in letters else ""
-
-
-def _is_function_word(line: str, word: re.Match[str], following: re.Match[str] | None, letters: str) -> bool:
-    """Whether «а» or «в» is a conjunction or preposition: a word follows, with nothing but a space between."""
-    if following is None or line[word.end() : following.start()].strip():
-        return False
-    return following[0] not in ("и", "И") and not _as_letter(following[0], letters)
-
-
-_LABEL = re.compile(r"[;,]\s*([^\W\d_])\s*[.):(—–-]")
-
-
-def letters_of_line(line: str, letters: str) -> list[str] | None:
-    """The letters that a whole line answers with, where the rest of it only explains them; None where it is not so."""
-    parsed = parse_letters(line, letters)
-    if parsed is None:
-        return None
-    found, rest = parsed
-    following = WORD.search(rest)
-    if following is None:
-        return found
-    gap = rest[: following.start()].strip()
-    first_word = following[0].lower()
-    if not gap.strip("*_`~\"'»”") or "?" in gap or gap[0] in "/&+" or rest[0] in "-–—" or first_word in ("или", "либо"):
-        return None
-    if gap[0] == ",":
-        return found if first_word in _REASON_WORDS else labelled(found, rest, letters)
-    return labelled(found, rest, letters, explained=True)
-
-
-def labelled(found: list[str], rest: str, letters: str, *, explained: bool = False) -> list[str] | None:
-    """Add the letters of further `Б. text; Д. text` labels; None if the text names options in another way."""
-    further = [_as_letter(label[1], letters) for label in _LABEL.finditer(rest)]
-    known = found + [letter for letter in further if letter]
-    if "" in further or (len(known) == len(found) and not explained):
-        return None
-    for match in re.finditer(r"(?<![^\W_])[А-ЯA-Z](?![^\W_])", rest):
-        letter = _as_letter(match[0], letters)
-        behind = rest[match.end() : match.end() + 2]
-        function_word = match[0] in "АВ" and len(behind) == 2 and behind[0] == " " and behind[1].isalpha()
-        if letter and letter not in known and not function_word:
-            return None
-    return known
-
-
-def join_letters(found: list[str] | None, answer_format: AnswerFormat) -> str:
-    """The letters in canonical form, sorted and without doubles; empty if there are more than the format allows."""
-    distinct = sorted(set(found or []))
-    return "; ".join(distinct) if len(distinct) <= answer_format.most else ""

@@ -7,48 +7,98 @@ import re
 from mera_ru_tasks import strict
 from mera_ru_tasks.reading.text import WORD, lower
 
-# Behind the word: closing markup, then what separates it from the answer. A colon always makes a marker; a dash, an
-# equals sign or a line end only where the word stands at the head of a line or sentence, see `_heads_sentence`.
-_AFTER_WORD = re.compile(
-    r"ответы?(?:</?\w{1,10}>|[ \t\u00a0*_~`\"'»”\])}]){0,12}?(?:(?P<colon>[:：])|(?P<other>[—–−=]|(?<=\s)-|\n|$))",
-    re.IGNORECASE,
+_WORD = "ответ"
+# The three patterns match behind that word.
+# «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
+_COLON = re.compile(r"ы?(?![^\W_])(?P<about>(?:\([^()\n]*\)|[^\n:：.!?;,(]){0,60})[:：]")
+# «Ответ — Б», «Ответ = Б», «| Ответ | Б |», and «Ответ» alone on its line, as a heading
+_DASH_OR_LINE_END = re.compile(
+    r"ы?(?![^\W_])(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?(?:[—–−=→|]|->|(?<=\s)-|\n)"
 )
+# «Ответ Б», «Ответ А и Е»: only where nothing else is on the line
+_LETTERS = re.compile(r"ы?[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| | и )[^\W\d_]){0,5}[.*_\"»]{0,6}\s*(?:\n|$))")
+
+_TAG = re.compile(r"</?[a-z][a-z0-9]{0,9}>")
+_BRACKETED = re.compile(r"\([^()]*\)")
+# What may stand between the marker's word and its colon.
+_ABOUT_WORDS = frozenset(
+    """
+    на к загадку загадке вопрос вопросу задачу задаче задание заданию эту этой этот этому это будет таков такой
+    следующий в формате требуемом нужном одной одним буквой буквами словом строкой модели
+    """.split()
+)
+# What may stand before the word, from the head of its line or sentence, where there is no colon.
 _LEAD_WORDS = frozenset(
     """
     итоговый окончательный финальный правильный верный мой наш краткий итак значит следовательно таким образом
     вот и поэтому
     """.split()
 )
-# So many occurrences of the word «ответ» are tried as markers, from the end.
-_TRIES = 200
+# Words before «ответ» with which it is not the answer that the model gives, and those with which it is a second one.
+_NOT_GIVEN = re.compile(
+    r"(?<![^\W_])(?:не|ошибочн|ложн|предпол|предварит|чуж|перв|прошл|предыдущ|пример|какой|каков)\w{0,12}[\s\"'«*_]{1,4}$"
+)
+_SECOND = re.compile(
+    r"(?<![^\W_])(?<!наиболее )(?<!самый )(?:возможн|вероятн|альтернатив|запасн|друг|ин[оы]|втор)\w{0,12}"
+    r"[\s\"'«*_]{1,4}$"
+)
+_ANSWER_BOXES = ("\\boxed{", "<answer>", "<ответ>")
+# So many occurrences of the word are tried, from the end, and so much of the text before and behind each is looked at.
+_TRIES, _BEFORE, _BEHIND = 200, 60, 80
 
 
 def after_marker(text: str) -> str | None:
-    """The text behind the last marker, in any case and markup; None where there is no marker."""
+    r"""The text behind the last marker, in any case, markup and look-alikes; None where there is none.
+
+    Where the text has no marker but a box for the answer (`\boxed{…}`, `<answer>…`), the last box is the marker. The
+    text is empty if a second answer is announced («Возможный ответ: …»): the two are a hedge.
+    """
     lowered = lower(text)
-    position = len(lowered)
+    skeleton = _with_cyrillic_marker(lowered)
+    position = len(text)
     for _ in range(_TRIES):
-        position = lowered.rfind("ответ", 0, position)
+        position = skeleton.rfind(_WORD, 0, position)
         if position < 0:
-            return None
-        end = _marker_end(text, position)
-        if end is not None:
-            return text[end:]
-    _, found, after = text.rpartition(strict.MARKER)
-    return after if found else None
+            break
+        if text.startswith(strict.MARKER, position):
+            return text[position + len(strict.MARKER) :]
+        behind = position + len(_WORD)
+        before = lowered[max(0, position - _BEFORE) : position]
+        length = _rest_of_marker(before, lowered[behind : behind + _BEHIND])
+        if length is not None:
+            return "" if _SECOND.search(before) else text[behind + length :]
+    for marker in (strict.MARKER, *_ANSWER_BOXES):
+        _, found, after = text.rpartition(marker)
+        if found:
+            return after
+    return None
 
 
-def _marker_end(text: str, position: int) -> int | None:
-    """Where the marker ends that begins at `position`; None if the word there is no marker."""
-    if text.startswith(strict.MARKER, position):
-        return position + len(strict.MARKER)
-    match = _AFTER_WORD.match(text, position)
-    if match is None or (position and text[position - 1].isalnum()):
+def _with_cyrillic_marker(lowered: str) -> str:
+    """The text with those Latin letters made Cyrillic that look like the marker's, all in their places."""
+    for latin, cyrillic in (("o", "о"), ("t", "т"), ("b", "в"), ("e", "е")):
+        lowered = lowered.replace(latin, cyrillic)
+    return lowered
+
+
+def _rest_of_marker(before: str, behind: str) -> int | None:
+    """How many characters behind the marker's word still belong to the marker; None if the word is no marker."""
+    if before[-1:].isalnum() or _NOT_GIVEN.search(before):
         return None
-    return match.end() if match["colon"] or _heads_sentence(text[max(0, position - 60) : position]) else None
+    colon = _COLON.match(behind)
+    if colon is not None and _is_about(colon["about"]):
+        return colon.end()
+    other = (_DASH_OR_LINE_END.match(behind) or _LETTERS.match(behind)) if _heads_sentence(before) else None
+    return None if other is None else other.end()
+
+
+def _is_about(words: str) -> bool:
+    """Whether nothing but markup and words such as «на загадку» stands between the marker's word and its colon."""
+    about = _BRACKETED.sub("", _TAG.sub("", words))
+    return all(word in _ABOUT_WORDS for word in WORD.findall(about))
 
 
 def _heads_sentence(before: str) -> bool:
     """Whether only words like «Итоговый» stand between the last line or sentence end and the marker's word."""
     lead = re.split(r"[\n.!?;:]", before)[-1]
-    return all(word in _LEAD_WORDS for word in WORD.findall(lead.lower()))
+    return all(word in _LEAD_WORDS for word in WORD.findall(lead))

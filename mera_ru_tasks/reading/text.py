@@ -1,14 +1,28 @@
-"""Step 3 of reading a response: its text, cleaned; and what the other steps share of handling text."""
+"""What the steps of reading share of handling text: words, bullets, look-alikes, stress marks."""
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
-# An answer that needs more characters than this is none: patterns only ever run on a piece of this length.
-LIMIT = 4000
+from mera_ru_tasks import strict
 
-WORD = re.compile(r"[^\W_]+")
+# An answer whose first line needs more characters than this is none. Patterns only ever run on pieces of this length.
+LIMIT = 2000
+
+# A word with its accents, so that a mark on a consonant is not lost with the edges of a phrase.
+WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
+
+# What begins a line of a list, in cleaned text.
+BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])\s+")
+
+# Characters that look like Cyrillic ones: Latin, and Greek capitals.
+LOOK_ALIKES = str.maketrans("ABCEHKMOPTXYaceopxyΑΒΓΕ", "АВСЕНКМОРТХУасеорхуАВГЕ")
+# In lower case, where nothing tells any more which capital a letter was.
+_LOWER_LOOK_ALIKES = str.maketrans("abcehkmoptxy", "авсенкмортху")
+_LATIN_OR_GREEK = re.compile("[A-Za-zΑ-Ω]")
+_CYRILLIC = re.compile("[А-Яа-яЁё]")
 
 
 def lower(text: str) -> str:
@@ -16,42 +30,39 @@ def lower(text: str) -> str:
     return text.replace("İ", "I").lower()
 
 
-_SPECIAL_TOKEN = re.compile(
-    r"<\|[^<>|\n]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]|<br ?/?>|</?p>", re.IGNORECASE
-)
-_TAG = re.compile(
-    r"</?(?:b|i|u|em|strong|span|div|code|answer|ответ|font|mark|h[1-6])(?: [^<>\n]{0,100})?>", re.IGNORECASE
-)
-_LATEX = re.compile(r"\\(?:boxed|text(?:bf|it|rm)?|math(?:bf|rm|it)|displaystyle)\b|\\[()\[\]]|\$")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff]")
-_SPACE = re.compile(r"[^\S\n]+")
-_STRESS = re.compile("(?<=[аеёиоуыэюяАЕЁИОУЫЭЮЯ])[\u0300\u0301]")
+def in_cyrillic(text: str) -> str:
+    """The text with Latin look-alikes made Cyrillic in each word that has Cyrillic letters."""
+    if not _LATIN_OR_GREEK.search(text):
+        return text
+    return WORD.sub(lambda word: word[0].translate(LOOK_ALIKES) if _CYRILLIC.search(word[0]) else word[0], text)
 
 
-def clean(text: str) -> str:
-    """The first `LIMIT` characters without special tokens, tags, LaTeX, invisible characters and stress marks.
-
-    Special tokens become line ends, and every space, also the no-break one, becomes a plain space.
-    """
-    text = unicodedata.normalize("NFC", text.lstrip()[:LIMIT]).replace("\r", "\n")
-    text = _LATEX.sub("", _TAG.sub("", _SPECIAL_TOKEN.sub("\n", text)))
-    return without_stress(_SPACE.sub(" ", _INVISIBLE.sub("", text))).strip()
+# Stress marks on vowels, also the spacing one; a mark on a consonant is a fault of the text and stays.
+_STRESS = re.compile("(?<=[аеиоуыэюяѣaeiouyАЕИОУЫЭЮЯAEIOUY\u0308])[\u0300\u0301\u00b4]")
 
 
 def without_stress(text: str) -> str:
-    """The text without stress marks on vowels; a mark on a consonant is a fault of the text and stays."""
-    return _STRESS.sub("", text)
+    """The text without stress marks on vowels, composed."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _STRESS.sub("", unicodedata.normalize("NFD", text)))
 
 
-BULLET = re.compile(r"^[\s>#*_]*(?:[-•–—·]|\d{1,2}[.)])\s+")
+@functools.lru_cache(maxsize=4096)
+def fold(text: str) -> str:
+    """The form in which answers are compared: as the leaderboard does, and without stress, ё and look-alikes."""
+    plain = strict.normalise(unicodedata.normalize("NFKC", without_stress(text)))
+    return plain.replace("ё", "е").translate(_LOWER_LOOK_ALIKES)
 
 
-def lines_of(text: str) -> list[str]:
-    """The first block of lines: from the first line that is not empty to the next that is."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if WORD.search(line):
-            lines.append(line)
-        elif lines:
-            break
-    return lines
+# The invisible characters that may stand inside the marker's word: they are dropped from the whole response, one fast
+# pass for each, hence so few.
+_COMMON_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+
+
+def without_invisible(text: str) -> str:
+    """The text without soft hyphens, zero-width characters and byte-order marks."""
+    if not text.isascii():
+        for character in _COMMON_INVISIBLE:
+            text = text.replace(character, "")
+    return text

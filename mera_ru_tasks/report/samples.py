@@ -11,7 +11,7 @@ from mera_ru_tasks.comparison.answers import Answer
 from mera_ru_tasks.comparison.comparing import Comparison
 from mera_ru_tasks.comparison.entries import Entry
 from mera_ru_tasks.comparison.pairing import prompt_text
-from mera_ru_tasks.prompt import fill
+from mera_ru_tasks.prompt import render
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 
 # So much of a question stands in the list of documents.
@@ -39,13 +39,17 @@ def pack(comparison: Comparison) -> dict[str, Any]:
     """
     strings = _Strings()
     documents: dict[tuple[str, str], dict[str, Any]] = {}
+    questions: dict[str, str] = {}
     models = {model: number for number, model in enumerate(comparison.models)}
     for entry in comparison.entries:
         for key, answer in entry.answers.items():
             place = (entry.task, key)
             if place not in documents:
                 documents[place] = _document(entry, answer, comparison.tasks.index(entry.task), strings)
-            documents[place]["answers"].append(_answer(models[entry.model], answer, strings))
+            if key not in questions:
+                questions[key] = render(answer.doc).strip()
+            packed = _answer(models[entry.model], answer, questions[key], strings)
+            documents[place]["answers"].append(packed)
     ordered = sorted(documents.values(), key=lambda document: (document["task"], document["id"] or 0))
     return {
         "answer_fields": _ANSWER_FIELDS,
@@ -74,8 +78,7 @@ def _title(inputs: Mapping[str, str]) -> str:
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
 
 
-def _answer(model: int, answer: Answer, strings: _Strings) -> list[Any]:
-    question = fill(answer.doc).strip()
+def _answer(model: int, answer: Answer, question: str, strings: _Strings) -> list[Any]:
     before, found, after = prompt_text(answer.prompt).partition(question)
     prompt = [before, question, after] if found and question else [before]
     strict_reading = strict.readings(answer.response)[-1]

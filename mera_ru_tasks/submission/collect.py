@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
+from mera_ru_tasks.checks import row_id
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.runs import TaskLog, newest
 from mera_ru_tasks.samples import STRICT, Sample
@@ -91,7 +92,7 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Prob
     problems: list[Problem] = []
     sampled: list[tuple[int, str]] = []
     for sample in log.samples(STRICT):
-        identity = _id_of(sample)
+        identity = row_id(sample.doc)
         if identity is None:
             what = "the document has no integer `meta.id`"
             problems.append(Problem(log.task, sample.place, what, "Run the task on MERA's own data."))
@@ -115,12 +116,6 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Prob
         remedy = "The leaderboard's answers are greedy: run again without do_sample and temperature in --gen_kwargs."
         problems.append(Problem(log.task, str(log.file), f"sampled, not greedy ({sampled[0][1]}): {ids}", remedy))
     return Answers(benchmark, log, samples), problems
-
-
-def _id_of(sample: Sample) -> int | None:
-    meta = sample.doc.get("meta")
-    identity = meta.get("id") if isinstance(meta, Mapping) else None
-    return identity if isinstance(identity, int) and not isinstance(identity, bool) else None
 
 
 def _is_text(response: str) -> bool:

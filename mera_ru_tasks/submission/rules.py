@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
-from mera_ru_tasks.runs import TaskLog
+from mera_ru_tasks.runs import TaskLog, as_mapping
 from mera_ru_tasks.submission.problems import Problem
 
 # Arguments of a model that say where and how fast it runs, not what it is.
@@ -93,7 +93,7 @@ def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Problem]:
 def _setting(log: TaskLog) -> dict[str, Any]:
     run = log.run
     arguments = run.config.get("model_args")
-    pairs = dict(_parse_arguments(arguments) if isinstance(arguments, str) else arguments or {})
+    pairs = dict(_parse_arguments(arguments) if isinstance(arguments, str) else as_mapping(arguments))
     given = {
         f"the model argument `{key}`": str(value) for key, value in pairs.items() if key not in _HARMLESS_ARGUMENTS
     }

@@ -11,9 +11,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark
+from mera_ru_tasks.checks import row_id
 from mera_ru_tasks.errors import RunError, SubmissionError
 from mera_ru_tasks.runs import SAMPLES_NAME
 from mera_ru_tasks.samples import STRICT, parse_samples
@@ -119,7 +119,7 @@ def _check_task(content: bytes, name: str, task: str, problems: list[Problem]) -
         return {}
     answers: dict[int, str] = {}
     for number, row in enumerate(rows, start=1):
-        identity = _identity(row)
+        identity = row_id(row)
         if identity is None:
             problem(f"entry {number} has no integer `meta.id`")
         elif identity in answers:
@@ -132,12 +132,6 @@ def _check_task(content: bytes, name: str, task: str, problems: list[Problem]) -
             given = row.get("outputs")
             answers[identity] = given if isinstance(given, str) else ""
     return answers
-
-
-def _identity(row: Any) -> int | None:
-    meta = row.get("meta") if isinstance(row, Mapping) else None
-    identity = meta.get("id") if isinstance(meta, Mapping) else None
-    return identity if isinstance(identity, int) and not isinstance(identity, bool) else None
 
 
 def _check_logs(content: bytes, answers: Mapping[str, Mapping[int, str]]) -> Iterator[Problem]:
@@ -175,9 +169,7 @@ def _is_log_of(name: str, benchmark: Benchmark) -> bool:
 def _compare(lines: bytes, name: str, given: Mapping[int, str], benchmark: Benchmark) -> Iterator[Problem]:
     place = f"{LOGS}: {name}"
     try:
-        logged = {
-            _identity(s.doc): s.response for s in parse_samples(lines.split(b"\n"), place) if s.pipeline == STRICT
-        }
+        logged = {row_id(s.doc): s.response for s in parse_samples(lines.split(b"\n"), place) if s.pipeline == STRICT}
     except RunError as error:
         yield Problem(benchmark.title, place, str(error), _REPACK)
         return

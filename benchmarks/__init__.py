@@ -1,0 +1,57 @@
+"""Benchmarks of speed: `python -m benchmarks [NAME…]` runs those named, or all, and prints one table.
+
+Each module here whose name has no underscore is a benchmark. It offers one function, `measurements`, which yields a
+`Measurement` for each line of the table as soon as it is known. Nothing here is a test: no figure passes or fails, each
+stands beside what it is compared with, a target or the figure of another program.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line of the table.
+
+    Attributes:
+        name: what was measured.
+        value: the figure, the median of several runs.
+        unit: its unit.
+        compared_with: what it is compared with, in words; empty for nothing.
+        other: the figure of that, in the same unit.
+    """
+
+    name: str
+    value: float
+    unit: str
+    compared_with: str = ""
+    other: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The figure as a multiple of the other."""
+        return self.value / self.other if self.other else None
+
+
+def median_seconds(
+    run: Callable[[], object], *, runs: int = 7, clock: Callable[[], float] = time.process_time
+) -> float:
+    """The median time of a call, in seconds.
+
+    Args:
+        run: what to time; it is called once more before, to warm up.
+        runs: how many calls are timed.
+        clock: processor time of this process by default, which other programs on the machine disturb least;
+            `time.perf_counter` where waiting counts.
+    """
+    run()
+    times = []
+    for _ in range(runs):
+        start = clock()
+        run()
+        times.append(clock() - start)
+    return statistics.median(times)

@@ -1,0 +1,90 @@
+"""How fast responses are read and scored in the two pipelines, and how long a megabyte of hostile text takes.
+
+Responses a second are for one core, through the filters and `process_results` that lm-eval calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks import Measurement, median_seconds
+from mera_ru_tasks.benchmarks import ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT, PHRASE, SEVERAL_OF_SIX, AnswerFormat
+from mera_ru_tasks.harness import FlexibleExtract, StrictMatch, process_results
+from mera_ru_tasks.reading import read
+
+# About 200 characters each, as instruction-tuned models write: the answer last, first, under a heading, in quotes.
+TYPICAL: tuple[tuple[AnswerFormat, str, str], ...] = (
+    (
+        SEVERAL_OF_SIX,
+        "А; Е",
+        "Слово понято здесь как похвала, значит, годятся те продолжения, что её усиливают; остальные четыре с ней "
+        "спорят и завершить реплику не могут. Выбираю первое и последнее из шести.\n\n**Ответ:** А; Е",
+    ),
+    (
+        SEVERAL_OF_SIX,
+        "Б",
+        "Ответ: Б. Неужели вы его не узнали?\n\nПояснение: в тексте сказано, что соседа все хорошо знают, так что "
+        "только это продолжение противоречит смыслу слова; прочие его поддерживают и потому возможны.",
+    ),
+    (
+        ONE_OF_FOUR,
+        "Г",
+        "Проверим тексты по одному. В первом слово значит посуду, во втором одежду, в третьем погоду, и всё это "
+        "неверно; лишь в последнем оно стоит на своём месте, как его и понимают в Сибири.\n\n### Ответ\n\nГ",
+    ),
+    (
+        ONE_OF_FOUR_WITH_UNIT,
+        "Б; иней",
+        "Куржаком на Урале зовут иней, который нарастает на ветках в сильный мороз. Такое же слово, только "
+        "литературное, есть во втором тексте: там иней лежит на проводах.\n\nОтвет: Б; «иней»",
+    ),
+    (
+        PHRASE,
+        "тень; своя тень",
+        "Она ходит следом за человеком, в полдень становится короче, вечером длиннее, а ночью пропадает совсем. "
+        "Догнать её нельзя, убежать тоже. Речь о том, что отбрасывает всякий предмет.\n\nОтвет: тень",
+    ),
+)
+BATCH = 200  # times the typical responses, for one timed run
+
+MEGABYTE = 1_000_000
+HOSTILE = {
+    "prose, no line break": "слово " * (MEGABYTE // 6),
+    "nested brackets": "Ответ: " + "([" * (MEGABYTE // 2),
+    "markers": "Ответ:" * (MEGABYTE // 6),
+    "the marker's word": "ответ " * (MEGABYTE // 6),
+    "reasoning tags": "<think>" * (MEGABYTE // 7),
+    "spaces": "Ответ:" + " " * MEGABYTE + "А",
+    "stars": "Ответ: " + "*" * MEGABYTE + "А",
+    "list lines": "Ответ:\n" + "- А\n" * (MEGABYTE // 4),
+}
+
+
+def measurements() -> Iterator[Measurement]:
+    """Yield rates for typical responses, then times for hostile ones."""
+    formats, references, responses = zip(*TYPICAL * BATCH, strict=True)
+    docs = [_document(*pair) for pair in zip(formats, references, strict=True)]
+    batch = [[response] for response in responses]
+
+    def strict() -> None:
+        _score(StrictMatch().apply(batch, docs), docs)
+
+    def both() -> None:
+        strict()
+        _score(FlexibleExtract().apply(batch, docs), docs)
+
+    yield Measurement("strict-match", len(docs) / median_seconds(strict), "responses/s", "target", 50_000)
+    yield Measurement("both pipelines", len(docs) / median_seconds(both), "responses/s", "target", 10_000)
+    for name, response in HOSTILE.items():
+        seconds = max(median_seconds(lambda form=form, text=response: read(text, form)) for form in set(formats))
+        yield Measurement(f"1 MB of {name}", seconds * 1000, "ms", "target below", 50)
+
+
+def _document(answer_format: AnswerFormat, reference: str) -> dict[str, Any]:
+    return {"outputs": reference, "answer_format": vars(answer_format), "meta": {"id": 1}}
+
+
+def _score(results: list[Any], docs: list[dict[str, Any]]) -> None:
+    for doc, result in zip(docs, results, strict=True):
+        process_results(doc, [result])

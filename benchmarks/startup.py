@@ -1,0 +1,99 @@
+"""How long a user waits before anything happens: to the first request of a run, for `--help`, and at a Python start.
+
+All is wall-clock time of real commands, since waiting is what is measured; the programs that are compared take turns,
+so that what else the machine does meets both alike. The model is a random GPT-NeoX, small enough to load at once. Needs
+an environment that the package is installed into, with its start-up hook, `lm_eval` and `mera-ru`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks import Measurement
+
+_SCRIPTS = Path(sysconfig.get_path("scripts"))
+_TESTS = Path(__file__).resolve().parent.parent / "tests"
+# What lm-eval's log says before it hands the first request to the model.
+_FIRST_REQUEST = b"Running generate_until requests"
+
+Command = Sequence[str | Path]
+
+
+def measurements() -> Iterator[Measurement]:
+    """Yield the time to the first request, then that of the help, then the hook's cost."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, _TESTS / "tiny_model.py", folder], check=True, capture_output=True)
+        arguments = [
+            "--model", "hf", "--model_args", f"pretrained={folder},dtype=float32", "--device", "cpu",
+            "--tasks", "mera_ru_sample_prefill",
+        ]  # fmt: skip
+        ours, stock = in_turns(
+            lambda: seconds_to([_SCRIPTS / "mera-ru", "run", *arguments], _FIRST_REQUEST),
+            lambda: seconds_to([_SCRIPTS / "lm_eval", *arguments], _FIRST_REQUEST),
+            runs=3,
+        )
+    yield Measurement("mera-ru run, to the first request", ours, "s", "lm_eval", stock)
+    helped, bare = in_turns(
+        lambda: seconds_of([_SCRIPTS / "mera-ru", "--help"]), lambda: seconds_of([sys.executable, "-c", "pass"]), runs=9
+    )
+    yield Measurement("mera-ru --help", helped, "s", "target", 0.4)
+    yield Measurement("Python start", 1000 * bare, "ms")
+    with_hook, without = _python_start()
+    yield Measurement("Python start with nothing but the hook", 1000 * with_hook, "ms", "without it", 1000 * without)
+
+
+def _python_start() -> tuple[float, float]:
+    """Seconds of a Python start with an otherwise empty site-packages, with and without the hook's `.pth`."""
+    hook = Path(__file__).resolve().parent.parent / "mera_ru_tasks_autoload.pth"
+    with tempfile.TemporaryDirectory() as folder:
+        pythons = []
+        for name in ("with", "without"):
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", Path(folder, name)], check=True)
+            pythons.append(Path(folder, name, "bin", "python"))
+        [site_packages] = Path(folder, "with", "lib").glob("python*/site-packages")
+        shutil.copy(hook, site_packages)
+        first, second = (lambda python=python: seconds_of([python, "-c", "pass"]) for python in pythons)
+        return in_turns(first, second, runs=100)
+
+
+def in_turns(first: Callable[[], float], second: Callable[[], float], *, runs: int) -> tuple[float, float]:
+    """The medians of two programs' times, run one after the other so many times, and once before to warm up."""
+    pairs = [(first(), second()) for _ in range(runs + 1)][1:]
+    ours, others = zip(*pairs, strict=True)
+    return statistics.median(ours), statistics.median(others)
+
+
+def seconds_of(command: Command) -> float:
+    """Seconds from a command's start to its end."""
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment())
+    return time.perf_counter() - start
+
+
+def seconds_to(command: Command, mark: bytes) -> float:
+    """Seconds from a command's start until `mark` stands in its standard error; then the command is stopped."""
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()) as process:
+        assert process.stderr is not None
+        said = b""
+        while mark not in said:
+            more = os.read(process.stderr.fileno(), 1 << 16)
+            if not more:
+                raise RuntimeError(f"{command[0]} ended early: {said.decode(errors='replace')[-2000:]}")
+            said += more
+        seconds = time.perf_counter() - start
+        process.kill()
+    return seconds
+
+
+def _environment() -> Mapping[str, str]:
+    return {**os.environ, "HF_HUB_OFFLINE": "1"}

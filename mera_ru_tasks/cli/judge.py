@@ -1,0 +1,60 @@
+"""`mera-ru judge`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
+
+import typer
+
+from mera_ru_tasks.cli.arguments import References, Runs
+from mera_ru_tasks.cli.output import printable, say
+
+
+def judge(run: Runs, data: References = None) -> None:
+    """Have an LLM judge logged responses: judge_score and group_judge_score, without the model.
+
+    The judge is any server that speaks OpenAI's chat protocol, named by the environment: LM_EVAL_JUDGE_API_BASE,
+    LM_EVAL_JUDGE_MODEL, and LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The run must be made with --log_samples and
+    --output_path. Verdicts are kept as they come, so a second call asks only for what is missing. Writes
+    judged_JUDGE_TASK_DATE.jsonl and judged_results_JUDGE_DATE.json beside the logs.
+
+    \b
+    Example:
+      export LM_EVAL_JUDGE_API_BASE=http://localhost:8000/v1 LM_EVAL_JUDGE_MODEL=JUDGE LM_EVAL_JUDGE_API_KEY=none
+      mera-ru judge results
+    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    from mera_ru_tasks import rescored_files, rescoring
+    from mera_ru_tasks.judge import config
+
+    settings = config.require()
+    logs = rescoring.our_logs(run)
+    with _shown_log():
+        rescored = [rescored_files.Rescored(log, rescoring.judge_log(log, settings, data)) for log in logs]
+    facts = {"judge": rescoring.judge_facts(settings)}
+    files = rescored_files.write(rescored, "judged", facts, say, by=settings.model)
+    say(rescored_files.table(rescored))
+    say("\n".join(f"Wrote {file}" for file in files))
+    if any(row.notes["source"] == "failed" for item in rescored for row in item.rows):
+        raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _shown_log() -> Iterator[None]:
+    """Show the closing lines and warnings, which in the harness are lines of lm-eval's log."""
+    logger = logging.getLogger("lm_eval.mera_ru_tasks")
+    handler, level = _StandardError(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+class _StandardError(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        print(printable(record.getMessage()), file=sys.stderr)

@@ -1,0 +1,30 @@
+"""`mera-ru score`."""
+
+from __future__ import annotations
+
+from mera_ru_tasks.cli.arguments import References, Runs
+from mera_ru_tasks.cli.output import say
+
+
+def score(run: Runs, data: References = None) -> None:
+    """Score logged responses anew, by every metric but the judge's, without the model.
+
+    For runs whose answers arrived later, and for logs of an earlier release. The run must be made with --log_samples
+    and --output_path. Writes scored_TASK_DATE.jsonl and scored_results_DATE.json beside the logs.
+
+    \b
+    Example:
+      lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru --log_samples --output_path results
+      mera-ru score results --data DIR
+    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    from mera_ru_tasks import rescored_files, rescoring
+
+    logs = rescoring.our_logs(run)
+    rescored = [rescored_files.Rescored(log, rescoring.score_log(log, data)) for log in logs]
+    files = rescored_files.write(rescored, "scored", {}, say)
+    say(rescored_files.table(rescored))
+    closed = {item.log.task: sum(not row.scores for row in item.rows) // 2 for item in rescored}
+    for task, number in closed.items():
+        if number:
+            say(f"{task}: {number} documents have no reference answer, so they get no score. Name data with answers.")
+    say("\n".join(f"Wrote {file}" for file in files))

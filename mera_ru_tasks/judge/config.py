@@ -1,0 +1,190 @@
+"""The judge's settings, from the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from mera_ru_tasks.errors import JudgeError
+
+API_BASE = "LM_EVAL_JUDGE_API_BASE"
+MODEL = "LM_EVAL_JUDGE_MODEL"
+API_KEY = "LM_EVAL_JUDGE_API_KEY"
+OPENAI_KEY = "OPENAI_API_KEY"
+CONCURRENCY = "LM_EVAL_JUDGE_CONCURRENCY"
+TIMEOUT = "LM_EVAL_JUDGE_TIMEOUT"
+CACHE = "LM_EVAL_JUDGE_CACHE"
+PROMPT = "LM_EVAL_JUDGE_PROMPT"
+EXTRA = "LM_EVAL_JUDGE_EXTRA"
+SKIP_EXACT = "LM_EVAL_JUDGE_SKIP_EXACT"
+
+# Fields of a request that are ours: another value would break the questions or the reading of the replies.
+_OUR_FIELDS = ("messages", "model", "n", "response_format", "stream")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which judge is asked, and how.
+
+    Attributes:
+        api_base: the OpenAI-compatible server's address, up to and with `/v1`.
+        model: the judge's name there.
+        key: the API key; in no representation of the settings.
+        cache: the file of the verdicts' cache.
+        concurrency: how many questions are open at a time.
+        timeout: seconds that one request may take.
+        prompt: a Jinja file in place of the built-in prompt.
+        extra: further fields of each request, as canonical JSON.
+        skip_exact: whether a strict exact match counts as 1 without a question.
+        retries: how often a request is repeated that failed for a passing reason.
+    """
+
+    api_base: str
+    model: str
+    key: str = field(repr=False)
+    cache: Path
+    concurrency: int = 32
+    timeout: float = 120.0
+    prompt: Path | None = None
+    extra: str = "{}"
+    skip_exact: bool = True
+    retries: int = 8
+
+    @property
+    def extra_fields(self) -> dict[str, Any]:
+        """The further fields of each request; null stands for a default field of ours that is not to be sent."""
+        fields: dict[str, Any] = json.loads(self.extra)
+        return fields
+
+    def redact(self, text: str) -> str:
+        """The text without the key, which a server's message may repeat."""
+        return text.replace(self.key, "***")
+
+
+def is_configured(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether a judge is wanted: its address, its name or its own key is set."""
+    values = os.environ if environment is None else environment
+    return any(values.get(name, "").strip() for name in (API_BASE, MODEL, API_KEY))
+
+
+def from_environment(environment: Mapping[str, str] | None = None) -> Settings | None:
+    """Read the settings.
+
+    Args:
+        environment: default: the process's.
+
+    Returns:
+        None where no judge is configured.
+
+    Raises:
+        JudgeError: only some of these are set, or a value makes no sense; the message names the variable.
+    """
+    environment = os.environ if environment is None else environment
+    if not is_configured(environment):
+        return None
+    values = {name: value.strip() for name, value in environment.items() if value.strip()}
+    key_name = API_KEY if API_KEY in values else OPENAI_KEY
+    for name, what in ((API_BASE, "the server's address"), (MODEL, "the judge's name"), (key_name, "its API key")):
+        if name not in values:
+            raise JudgeError(_lacks(name, what))
+
+    def read(name: str, parse: Callable[[str], T], default: T) -> T:
+        return parse(values[name]) if name in values else default
+
+    return Settings(
+        api_base=_address(values[API_BASE]),
+        model=values[MODEL],
+        key=_key(key_name, values[key_name]),
+        cache=read(CACHE, lambda value: Path(value).expanduser(), default_cache(values)),
+        concurrency=read(CONCURRENCY, _concurrency, Settings.concurrency),
+        timeout=read(TIMEOUT, _timeout, Settings.timeout),
+        prompt=read(PROMPT, lambda value: Path(value).expanduser(), Settings.prompt),
+        extra=read(EXTRA, _extra, Settings.extra),
+        skip_exact=read(SKIP_EXACT, _switch, Settings.skip_exact),
+    )
+
+
+def require() -> Settings:
+    """Read the settings where there is nothing to do without a judge. Raises JudgeError where none is configured."""
+    settings = from_environment()
+    if settings is None:
+        raise JudgeError(f"No judge is configured. Set {API_BASE}, {MODEL} and {API_KEY} or {OPENAI_KEY}.")
+    return settings
+
+
+def default_cache(environment: Mapping[str, str]) -> Path:
+    """Where verdicts are kept unless told otherwise (XDG Base Directory Specification)."""
+    root = Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return root / "mera-ru-tasks" / "judge.sqlite"
+
+
+def _lacks(name: str, what: str) -> str:
+    if name == OPENAI_KEY:
+        return (
+            f"A judge is configured, but its API key is in neither {API_KEY} nor {OPENAI_KEY}. "
+            f"Set one of them; for a server that asks for no key, to any word."
+        )
+    return f"A judge is configured, but {name} ({what}) is not set. Set it, or unset {API_BASE}, {MODEL} and {API_KEY}."
+
+
+def _address(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or True)
+    except ValueError:
+        good = False
+    if not good:
+        raise JudgeError(f"{API_BASE} is no address of a server. Write it like http://localhost:8000/v1.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise JudgeError(
+            f"{API_BASE} holds a user name, password or query. Put only the address there, and the key into {API_KEY}."
+        )
+    return value.rstrip("/")
+
+
+def _key(name: str, value: str) -> str:
+    if not (value.isascii() and value.isprintable() and " " not in value):
+        raise JudgeError(f"{name} holds characters that no API key can have. Copy the key again.")
+    return value
+
+
+def _concurrency(value: str) -> int:
+    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 1024):
+        raise JudgeError(f"{CONCURRENCY} is {value!r}. Write how many questions are open at a time, 1 to 1024.")
+    return int(value)
+
+
+def _timeout(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise JudgeError(f"{TIMEOUT} is {value!r}. Write how many seconds a request may take, as in 120.")
+    return seconds
+
+
+def _switch(value: str) -> bool:
+    meanings = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if value.lower() not in meanings:
+        raise JudgeError(f"{SKIP_EXACT} is {value!r}. Write 1 to count exact matches without asking, 0 to ask.")
+    return meanings[value.lower()]
+
+
+def _extra(value: str) -> str:
+    try:
+        fields = json.loads(value)
+    except (json.JSONDecodeError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise JudgeError(f'{EXTRA} is no JSON object. Write it like {{"temperature": 0.2, "max_tokens": 2000}}.')
+    if ours := [name for name in _OUR_FIELDS if name in fields]:
+        raise JudgeError(f"{EXTRA} sets the field `{ours[0]}`, which the judge sets itself. Take it out.")
+    return json.dumps(fields, sort_keys=True)

@@ -1,0 +1,231 @@
+"""A user's own dataset as a task: the documented YAML file, every form of answer, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rows import Row, data_folder, riddle
+from scripted import reference, run
+
+from mera_ru_tasks.errors import DataError, TaskError
+
+DOCUMENTATION = Path(__file__).resolve().parent.parent / "README.md"
+
+
+def documented() -> dict[str, str]:
+    """The section's first block in each language."""
+    text = DOCUMENTATION.read_text(encoding="utf-8")
+    section = re.search(r"^## Your own dataset$.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert section
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", section[0], re.DOTALL | re.MULTILINE)
+    return dict(reversed(blocks))
+
+
+def test_the_documented_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = documented()
+    assert len(blocks["yaml"].splitlines()) < 15
+    for name, text in (("my_tasks/city_quiz.yaml", blocks["yaml"]), ("my_data/city_quiz/test.json", blocks["json"])):
+        Path(name).parent.mkdir(parents=True)
+        Path(name).write_text(text, encoding="utf-8")
+    results = run(
+        tmp_path / "results", ["city_quiz"], lambda *_: "Ответ: Б, так как Нева", task_folders=[Path("my_tasks")]
+    )
+    assert numbers(results, "city_quiz") == {
+        "exact_match,strict-match": 0, "exact_match,flexible-extract": 1, "letter_match,flexible-extract": 1,
+        "answered,flexible-extract": 1,
+    }  # fmt: skip
+    prompt = results["samples"]["city_quiz"][0]["arguments"]["gen_args_0"]["arg_0"]
+    assert prompt.startswith("Какой город стоит на Неве?\nА. Пермь\nБ. Санкт-Петербург\n")
+    [log] = (tmp_path / "results").rglob("samples_city_quiz_*.jsonl")
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def numbers(results: Mapping[str, Any], task: str) -> dict[str, float]:
+    scores = results["results"][task]
+    return {name: value for name, value in scores.items() if "," in name and "stderr" not in name}
+
+
+def row(identity: int, outputs: str | None, **meta: Any) -> Row:
+    return {
+        "instruction": "Вопрос {question}? Буквы {А, Б}.",
+        "inputs": {"question": f"номер {identity}"},
+        "outputs": outputs,
+        "meta": {"id": identity, **meta},
+    }
+
+
+def task_folder(root: Path, **settings: Any) -> Path:
+    """A folder with the task `own`; settings of lm-eval's own are those without our prefix."""
+    folder = root / "tasks"
+    folder.mkdir(exist_ok=True)
+    ours = {name: value for name, value in settings.items() if name.startswith("mera_ru_")}
+    others = {name: value for name, value in settings.items() if name not in ours}
+    text = yaml.safe_dump({"task": "own", "dataset_kwargs": ours, "metadata": {"version": 2.0}, **others})
+    (folder / "own.yaml").write_text(text + "class: !function mera_ru_tasks.own.OwnTask\n", encoding="utf-8")
+    return folder
+
+
+def run_own(
+    tmp_path: Path, rows: list[Row], answer: Any, shots: list[Row] | None = (), **settings: Any
+) -> dict[str, Any]:  # type: ignore[assignment]
+    root = data_folder(tmp_path, "own", rows, shots)
+    asked = {name: settings.pop(name) for name in ("num_fewshot", "limit") if name in settings}
+    folder = task_folder(tmp_path, mera_ru_path=str(root / "own"), **settings)
+    return run(None, ["own"], answer, task_folders=[folder], **asked)
+
+
+FORMS: dict[str, tuple[Any, list[tuple[str, str]], dict[str, float]]] = {
+    # the answer's form, (reference, response) pairs, the numbers
+    "a phrase": (
+        "phrase",
+        [("Снег; Первый снег", "Ответ: первый снег"), ("Река", "Ответ: **река**")],
+        {"exact_match,strict-match": 1, "exact_match,flexible-extract": 1, "answered,flexible-extract": 1},
+    ),
+    "one letter": (
+        {"letters": "АБВГДЕЖЗ"},
+        [("З", "Ответ: (З)"), ("Ж", "Ответ: Ж, потому что так"), ("А", "не знаю")],
+        {"exact_match,strict-match": 1 / 3, "exact_match,flexible-extract": 2 / 3, "answered,flexible-extract": 2 / 3,
+         "letter_match,flexible-extract": 2 / 3},
+    ),
+    "several letters": (
+        {"letters": "АБВГД", "most": 3},
+        [("А; Д", "Ответ: Д, А"), ("Б; В; Г", "Ответ: Б")],
+        {"exact_match,strict-match": 0, "exact_match,flexible-extract": 1 / 2, "answered,flexible-extract": 1,
+         "f1,flexible-extract": 3 / 4},
+    ),
+    "a letter and a unit": (
+        {"letters": "АБВГ", "most": 1, "unit": True},
+        [("Б; лужа", "Ответ: Б; лужа"), ("В; пурга", "Ответ: В; метель")],
+        {"exact_match,strict-match": 1 / 2, "exact_match,flexible-extract": 1 / 2, "answered,flexible-extract": 1,
+         "letter_match,flexible-extract": 1},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_answer(tmp_path: Path, form: str) -> None:
+    answer, cases, expected = FORMS[form]
+    rows = [row(number, outputs) for number, (outputs, _) in enumerate(cases, start=1)]
+    results = run_own(tmp_path, rows, lambda doc, prompt: cases[doc["meta"]["id"] - 1][1], mera_ru_answer=answer)
+    assert numbers(results, "own") == pytest.approx(expected)
+    assert results["versions"]["own"] == 2.0
+    perfect = run_own(tmp_path, rows, reference, mera_ru_answer=answer)
+    assert set(numbers(perfect, "own").values()) == {1}
+
+
+def test_a_form_for_each_type(tmp_path: Path) -> None:
+    rows = [row(1, "В", kind=1), row(2, "А; лужа", kind=2)]
+    forms = {1: {"letters": "АБВ"}, 2: {"letters": "АБ", "unit": True}}
+    results = run_own(tmp_path, rows, reference, mera_ru_answer=forms, mera_ru_type_field="kind")
+    assert set(numbers(results, "own").values()) == {1}
+    with pytest.raises(DataError, match=r"test\.json, row 2 \(id 2\), field `meta\.kind`: the type 3 is unknown"):
+        run_own(tmp_path, [rows[0], row(2, "А", kind=3)], reference, mera_ru_answer=forms, mera_ru_type_field="kind")
+
+
+def test_shots_prefix_and_lm_evals_own_settings(tmp_path: Path) -> None:
+    results = run_own(
+        tmp_path, [riddle(1)], lambda doc, prompt: " снег\n", [riddle(2, "Лёд; Льдина")], num_fewshot=1,
+        mera_ru_answer="phrase", mera_ru_prefill=True, generation_kwargs={"max_gen_toks": 5}, tag="mine",
+    )  # fmt: skip
+    prompt, generation = results["samples"]["own"][0]["arguments"][0]
+    assert "Загадка 2?\nОтвет: Лёд\n\nОтгадай" in prompt
+    assert prompt.endswith("Загадка 1?\nОтвет:")
+    assert generation == {"until": ["\n"], "do_sample": False, "max_gen_toks": 5}
+    assert set(numbers(results, "own").values()) == {1}
+
+
+def test_plain_generation_keeps_its_lack_of_stop_strings(tmp_path: Path) -> None:
+    results = run_own(tmp_path, [riddle(1)], reference, mera_ru_answer="phrase", generation_kwargs={"max_gen_toks": 5})
+    assert results["samples"]["own"][0]["arguments"][0][1] == {"until": [], "do_sample": False, "max_gen_toks": 5}
+
+
+def test_the_data_folder_of_the_benchmarks_does_not_hide_the_tasks_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERA_RU_DATA", str(tmp_path / "elsewhere"))
+    assert numbers(run_own(tmp_path, [riddle(1)], reference, mera_ru_answer="phrase"), "own")
+
+
+def test_a_hub_datasets_local_copy(tmp_path: Path) -> None:
+    folder = task_folder(tmp_path, mera_ru_hub="org/own", mera_ru_answer="phrase")
+    root = data_folder(tmp_path / "data", "Own", [riddle(1)])
+    results = run(None, ["own"], reference, task_folders=[folder], data=root)
+    assert set(numbers(results, "own").values()) == {1}
+
+
+def test_closed_answers_give_no_number_and_no_talk_of_the_leaderboard(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    results = run_own(tmp_path, [riddle(1, "")], reference, mera_ru_answer="phrase")
+    assert numbers(results, "own") == {}
+    assert [record.message for record in caplog.records if record.name == "lm_eval.mera_ru_tasks"] == [
+        "own: 1 of 1 documents have no reference answer, so they get no score. "
+        "To have them scored, add their answers to the data."
+    ]
+
+
+WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
+    "no data": ({"mera_ru_path": None}, "`mera_ru_path`: the data are not named. Name a folder in"),
+    "data named twice": ({"mera_ru_hub": "org/own"}, "`mera_ru_path`: the data are named twice. "),
+    "a path that is none": ({"mera_ru_path": 7}, "`mera_ru_path`: 7 is no name. "),
+    "a misspelt setting": ({"mera_ru_anwser": "phrase"}, "`mera_ru_anwser`: there is no such setting. Settings: "),
+    "no answer": ({"mera_ru_answer": None}, "`mera_ru_answer`: it is missing. Write `phrase`, or `{letters: "),
+    "another word": ({"mera_ru_answer": "word"}, "'word' is no form of answer. Write `phrase`"),
+    "a misspelt part": ({"mera_ru_answer": {"leters": "АБ"}}, "is no form of answer"),
+    "Latin letters": ({"mera_ru_answer": {"letters": "ABCD"}}, "the letters 'ABCD' cannot be read"),
+    "letters from the middle": ({"mera_ru_answer": {"letters": "БВГ"}}, "the letters 'БВГ' cannot be read"),
+    "one letter alone": ({"mera_ru_answer": {"letters": "А"}}, "cannot be read"),
+    "letters in a list": ({"mera_ru_answer": {"letters": ["А", "Б"]}}, "cannot be read"),
+    "too many": ({"mera_ru_answer": {"letters": "АБ", "most": 3}}, "`most` is 3. It is a number from 1 to 2"),
+    "none": ({"mera_ru_answer": {"letters": "АБ", "most": 0}}, "`most` is 0"),
+    "true for a number": ({"mera_ru_answer": {"letters": "АБ", "most": True}}, "`most` is True"),
+    "a unit behind several": ({"mera_ru_answer": {"letters": "АБ", "most": 2, "unit": True}}, "follows one letter"),
+    "types without a field": ({"mera_ru_answer": {1: "phrase"}}, "is no form of answer"),
+    "a field without types": ({"mera_ru_type_field": "kind"}, "'phrase' is not keyed by types"),
+    "types of several kinds": (
+        {"mera_ru_type_field": "kind", "mera_ru_answer": {1: "phrase", 2: {"letters": "АБ"}}},
+        "the types have different kinds of answers. Types of one task answer with",
+    ),
+    "a prefill that is no switch": ({"mera_ru_prefill": "Ответ:"}, "`mera_ru_prefill`: it is 'Ответ:'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_SETTINGS)
+def test_a_wrong_setting_is_named(tmp_path: Path, case: str) -> None:
+    settings, message = WRONG_SETTINGS[case]
+    folder = task_folder(tmp_path, **{"mera_ru_path": "x", "mera_ru_answer": "phrase", **settings})
+    with pytest.raises(TaskError, match=re.escape(message)) as caught:
+        run(None, ["own"], task_folders=[folder])
+    assert str(caught.value).startswith("The task 'own', `dataset_kwargs`, `mera_ru_")
+
+
+WRONG_DATA: dict[str, tuple[Any, str]] = {
+    "no folder": (None, "The data folder {folder} does not exist. Name the folder that holds test.json in"),
+    "no split": ({}, "{folder} has no split `test` (splits found: none). Add test.json,"),
+    "a letter outside": (
+        [row(1, "Д")],
+        "{folder}/test.json, row 1 (id 1), field `outputs`: 'Д' holds the unknown letter",
+    ),
+    "no rows": ([], "{folder}/test.json holds no rows, so there is nothing to run own on."),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_DATA)
+def test_wrong_data_are_named_as_the_benchmarks_are(tmp_path: Path, case: str) -> None:
+    rows, message = WRONG_DATA[case]
+    folder = tmp_path / "own"
+    if rows is not None:
+        folder.mkdir()
+    if isinstance(rows, list):
+        (folder / "test.json").write_text(json.dumps({"data": rows}), encoding="utf-8")
+    tasks = task_folder(tmp_path, mera_ru_path=str(folder), mera_ru_answer={"letters": "АБВГ"})
+    with pytest.raises(DataError) as caught:
+        run(None, ["own"], task_folders=[tasks])
+    assert str(caught.value).startswith(message.replace("{folder}", str(folder)))

@@ -1,0 +1,93 @@
+"""`mera-ru score`: the numbers of the harness, from its logs alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from scripted import reference, run
+from synthetic import write_data, write_json
+from typer.testing import CliRunner
+
+from mera_ru_tasks.cli import app
+from mera_ru_tasks.errors import DataError, RunError
+
+TASKS = ["enantiosemy", "riddles_closed", "russian_regions"]
+
+
+def answer(doc, prompt):
+    """Right by turns, in the required form and in others."""
+    right = reference(doc)
+    forms = [right, right.lower(), f"<think>Хм</think>**{right}**", "Ответ: не знаю", ""]
+    return forms[doc["meta"]["id"] % len(forms)]
+
+
+def score(*arguments):
+    return CliRunner().invoke(app, ["score", *map(str, arguments)], catch_exceptions=True)
+
+
+def metrics(results, task):
+    skipped = ("alias", "name", "sample_len")
+    # The scripted runs ask lm-eval for no standard errors.
+    return {n: v for n, v in results["results"][task].items() if n not in skipped and "_stderr" not in n}
+
+
+def scored_results(output):
+    (file,) = output.rglob("scored_results_*.json")
+    return json.loads(file.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("tasks", [TASKS, [f"{TASKS[0]}_prefill", "riddles_closed_prefill"]], ids=["plain", "prefill"])
+def test_the_same_numbers_as_the_harness(tmp_path, tasks):
+    data, output = write_data(tmp_path / "data", rows_per_type=10), tmp_path / "results"
+
+    def continued(doc, prompt):
+        text = answer(doc, prompt)
+        return text.removeprefix("Ответ:") if "prefill" in tasks[0] else text
+
+    results = run(output, tasks, continued, data=data)
+    before = {file: file.read_bytes() for file in output.rglob("*") if file.is_file()}
+    called = score(output)
+    assert called.exit_code == 0, called.output
+    for task in tasks:
+        assert metrics(scored_results(output), task) == pytest.approx(metrics(results, task))
+    assert all(file.read_bytes() == content for file, content in before.items())
+    again = {file.name: file.read_bytes() for file in output.rglob("*") if file.is_file()}
+    score(output)
+    assert {file.name: file.read_bytes() for file in output.rglob("*") if file.is_file()} == again
+
+
+@pytest.mark.parametrize("settings", [{}, {"predict_only": True}])
+def test_answers_that_arrive_later(tmp_path, settings):
+    closed = write_data(tmp_path / "closed", rows_per_type=10, answers=False)
+    answered = write_data(tmp_path / "answered", rows_per_type=10)
+    expected = run(None, TASKS, lambda doc, prompt: "Ответ: А", data=answered)
+    output = tmp_path / "results"
+    run(output, TASKS, lambda doc, prompt: "Ответ: А", data=closed, **settings)
+    without = score(output)
+    assert without.exit_code == 0 and "10 documents have no reference answer" in without.output
+    called = score(output, "--data", answered)
+    assert called.exit_code == 0, called.output
+    for task in TASKS:
+        assert metrics(scored_results(output), task) == pytest.approx(metrics(expected, task))
+    assert not list(output.rglob("*.before-*")), "answers add scores and take none back"
+
+
+def test_other_data_are_refused(tmp_path):
+    data = write_data(tmp_path / "data", rows_per_type=4)
+    run(tmp_path / "results", ["riddles_closed"], data=data)
+    other = write_data(tmp_path / "other", rows_per_type=4, seed=1)
+    assert isinstance(score(tmp_path / "results", "--data", other).exception, DataError)
+    folder = write_data(tmp_path / "short", rows_per_type=4) / "Riddles"
+    rows = json.loads((folder / "test.json").read_text("utf-8"))["data"]
+    write_json(folder / "test.json", {"data": rows[1:]})
+    called = score(tmp_path / "results", "--data", tmp_path / "short")
+    assert isinstance(called.exception, DataError) and "id 1" in str(called.exception)
+
+
+def test_other_tasks_logs_are_refused(tmp_path):
+    file = tmp_path / "samples_gsm8k_2024-01-01T00-00-00.jsonl"
+    row = {"doc_id": 0, "doc": {}, "filter": "x", "metrics": [], "doc_hash": "", "prompt_hash": ""}
+    row |= {"arguments": {"gen_args_0": {"arg_0": "?", "arg_1": {}}}, "resps": [["1"]], "filtered_resps": ["1"]}
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert isinstance(score(tmp_path).exception, RunError)

@@ -94,7 +94,8 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
                     for name, part in sample.metrics.items()
                     if name in METRICS
                 }
-                _check_document(sample)
+                if sample.doc_hash not in pool:
+                    _check_document(sample)
             except RunError as error:
                 faults.append(str(error))
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import comb, prod
 from typing import Any
@@ -57,7 +57,11 @@ def right_letters(doc: Doc) -> int:
 
 def _best_size(docs: Sequence[Doc], expected: Callable[[int, int, int], float]) -> float:
     options = len(AnswerFormat.of(docs[0]).letters)
-    return max(_mean(expected(size, right_letters(doc), options) for doc in docs) for size in range(1, options + 1))
+    counts = Counter(map(right_letters, docs))
+    return max(
+        sum(expected(size, right, options) * number for right, number in counts.items()) / len(docs)
+        for size in range(1, options + 1)
+    )
 
 
 def _expected_match(size: int, right: int, options: int) -> float:

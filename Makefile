@@ -52,7 +52,7 @@ lowest: $(LOWEST)/dev
 # For the tests of the report in a real browser, which are skipped where there is none.
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null || echo "No Chromium could be installed."; \
 	else echo "No Chromium: the report's browser tests are skipped. Install it to run them."; fi
 
 # An environment of its own: what is compared with has requirements of its own.

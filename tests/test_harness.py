@@ -240,6 +240,14 @@ def test_a_group_of_closed_tasks_has_no_number_either(tmp_path: Path, caplog: py
     assert sorted(text.split(":")[0] for text in our_warnings(caplog)) == ["Enantiosemy", "Riddles", "RussianRegions"]
 
 
+def test_a_group_over_fewer_tasks_is_announced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for base, row in zip(BASES, (enantiosemy(1, ""), riddle(1), region(1)), strict=True):
+        data_folder(tmp_path, base, [row])
+    results = run(None, ["mera_ru"], data=tmp_path)
+    assert numbers(results, "mera_ru") == {"exact_match,strict-match": 1}
+    assert "missing in 1/3 tasks. Missing in: enantiosemy" in caplog.text
+
+
 def test_documents_with_a_reference_are_scored_beside_closed_ones(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
 
 END = "<|endoftext|>"
+CONTEXT = 16384
 CHAT_TEMPLATE = (
     "{% for message in messages %}<{{ message.role }}>{{ message.content }}</{{ message.role }}>{% endfor %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}"
@@ -28,7 +29,7 @@ def save_tiny_model(folder: Path) -> Path:
     torch.manual_seed(0)
     config = GPTNeoXConfig(
         vocab_size=len(alphabet) + 1, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=16384, bos_token_id=len(alphabet), eos_token_id=len(alphabet),
+        max_position_embeddings=CONTEXT, bos_token_id=len(alphabet), eos_token_id=len(alphabet),
     )  # fmt: skip
     model = GPTNeoXForCausalLM(config)
     model.get_output_embeddings().weight.data[-1] = 0  # never the greatest: some other token's is above 0

@@ -134,8 +134,13 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
         Every log once, sorted by model, task and date.
 
     Raises:
-        RunError: a path does not exist, holds no sample log or is none; the message says what is there.
+        RunError: a path does not exist, holds no sample log or is none, or a results file is broken.
     """
+    return sorted(locate_logs(paths), key=lambda log: (log.run.model, log.task, log.run.date, str(log.file)))
+
+
+def locate_logs(paths: Iterable[Path]) -> list[TaskLog]:
+    """Find the sample logs as `find_logs` does, without reading a results file, in the order of their places."""
     files = {file.resolve(): file for path in paths for file in _sample_files(path)}
     runs: dict[tuple[Path, str], Run] = {}
     logs = []
@@ -145,7 +150,7 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
         date = name["date"]
         run = runs.setdefault((file.parent.resolve(), date), Run(file.parent, date, _results_file(file.parent, date)))
         logs.append(TaskLog(run, name["task"], file))
-    return sorted(logs, key=lambda log: (log.run.model, log.task, log.run.date, str(log.file)))
+    return sorted(logs, key=lambda log: str(log.file))
 
 
 def newest(logs: Iterable[TaskLog]) -> list[TaskLog]:

@@ -63,10 +63,15 @@ def parse_samples(lines: Iterable[bytes], file: str) -> Iterator[Sample]:
     """
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield _sample(f"{file}, line {number}", line)
+            yield parse_sample(f"{file}, line {number}", line)
 
 
-def _sample(place: str, line: bytes) -> Sample:
+def parse_sample(place: str, line: bytes) -> Sample:
+    """Parse one line; `place` is its file and number, for messages.
+
+    Raises:
+        RunError: the line is cut, is no JSON or is no sample.
+    """
     try:
         row = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import data, judge, path, run, score, submit
+from mera_ru_tasks.cli import compare, data, judge, path, run, score, submit
 from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.errors import MeraRuError
 
@@ -31,6 +31,7 @@ app = typer.Typer(
 app.command(context_settings=run.SETTINGS)(run.run)
 app.command()(score.score)
 app.command()(judge.judge)
+app.command()(compare.compare)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
 app.command()(path.path)

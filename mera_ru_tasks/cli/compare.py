@@ -1,0 +1,154 @@
+"""`mera-ru compare`."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mera_ru_tasks.cli.output import printable, say
+
+if TYPE_CHECKING:
+    from mera_ru_tasks.comparison.comparing import Comparison
+
+
+class Format(str, Enum):
+    """How a comparison is shown."""
+
+    table = "table"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+    html = "html"
+
+
+_BY_ENDING = {
+    ".html": Format.html,
+    ".htm": Format.html,
+    ".md": Format.markdown,
+    ".csv": Format.csv,
+    ".json": Format.json,
+}
+
+
+def compare(
+    run: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN…",
+            show_default=False,
+            help="lm-eval's output folders, models' folders in them, or log files. The newest log of each model and "
+            "task is taken.",
+        ),
+    ],
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The model that the others are compared with; default: the first one of the first RUN."
+        ),
+    ] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Default: what FILE's ending says, else table.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file to write to.")
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A folder for the report's plots, as PNG and SVG.")
+    ] = None,
+    across_settings: Annotated[
+        bool,
+        typer.Option(
+            "--across-settings",
+            help="Also compare prefilled with plain runs, and runs with other prompts, shots, versions or limits, on "
+            "the documents that both have; the tables mark it.",
+        ),
+    ] = False,
+) -> None:
+    """Compare models by their runs: scores, intervals, paired differences, and a report.
+
+    The runs must be made with --log_samples and --output_path. Differences are paired document by document: exact
+    McNemar test or paired cluster bootstrap, Holm's correction over the models.
+
+    \b
+    Examples:
+      mera-ru compare results
+      mera-ru compare results --baseline EleutherAI/pythia-1.4b -o report.html
+      mera-ru compare results --format csv -o comparison.csv --plots plots
+    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    if form is None:
+        form = _BY_ENDING.get(output.suffix.lower(), Format.table) if output else Format.table
+    if form is Format.html and output is None:
+        raise typer.BadParameter("name the report's file with -o", param_hint="--format html")
+    if form is Format.table and output is not None:
+        raise typer.BadParameter(
+            "the table is for the terminal; end FILE in .md, .csv, .json or .html, or name a --format",
+            param_hint="--output",
+        )
+    if output is not None:
+        _refuse_existing(output)
+    if plots is not None:
+        from mera_ru_tasks.report.plots import require_matplotlib
+
+        require_matplotlib()
+    from mera_ru_tasks.comparison.comparing import compare as compare_runs
+
+    comparison = compare_runs(run, baseline=baseline, across_settings=across_settings)
+    _say_choices(comparison)
+    _write(comparison, form, output)
+    if plots is not None:
+        from mera_ru_tasks.report.plots import write_plots
+
+        _note(f"Wrote {len(write_plots(comparison, plots))} files of plots into {plots}.")
+
+
+def _refuse_existing(file: Path) -> None:
+    from mera_ru_tasks.errors import RunError
+
+    if file.exists():
+        raise RunError(f"{file} exists and is not overwritten. Name another file with -o, or delete it.")
+
+
+def _say_choices(comparison: Comparison) -> None:
+    for choice in comparison.choices:
+        _note(choice)
+    for problem in comparison.problems:
+        _note(f"Note: {problem}")
+    if comparison.baseline is not None:
+        _note(f"Baseline: {comparison.baseline} (another with --baseline)")
+
+
+def _write(comparison: Comparison, form: Format, output: Path | None) -> None:
+    if form is Format.table or output is not None:
+        from mera_ru_tasks.comparison import terminal
+
+        terminal.show(comparison)
+    if form is Format.table:
+        return
+    text = _text(comparison, form)
+    if output is None:
+        say(text.rstrip("\n"))
+        return
+    with output.open("x", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+    _note(f"Wrote {output}.")
+
+
+def _text(comparison: Comparison, form: Format) -> str:
+    from mera_ru_tasks.comparison import export
+
+    if form is Format.html:
+        from mera_ru_tasks.report.page import build
+
+        return build(comparison)
+    return {Format.markdown: export.to_markdown, Format.csv: export.to_csv, Format.json: export.to_json}[form](
+        comparison
+    )
+
+
+def _note(text: str) -> None:
+    """Tell something beside the result, which may go down a pipe."""
+    print(printable(text), file=sys.stderr)

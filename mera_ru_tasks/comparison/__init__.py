@@ -1,0 +1,15 @@
+"""Which model is better, and is it real.
+
+    answers.py      one log of lm-eval as answers, checked
+    rescored.py     verdicts and scores that were made after the run
+    entries.py      all runs as entries: one model on one task
+    pairing.py      whether two entries may be compared, and what differs
+    chance.py       what a guesser scores
+    results.py      scores, paired differences, means over tasks
+    breakdowns.py   where scores come from
+    comparing.py    all of it together
+    export.py       a comparison as JSON, CSV and Markdown
+    terminal.py     a comparison in the terminal
+
+The statistics themselves stand in mera_ru_tasks/statistics.py.
+"""

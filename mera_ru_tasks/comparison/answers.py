@@ -1,0 +1,154 @@
+"""One log of lm-eval as answers: the lines of all pipelines joined by document, each part checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.runs import TaskLog
+from mera_ru_tasks.samples import Sample, parse_sample
+
+# A metric in a pipeline; for judges outside the harness the pipeline is `judge NAME`.
+Measure = tuple[str, str]
+
+# The metrics, in the order in which they are shown.
+METRICS = (
+    "exact_match",
+    "group_exact_match",
+    "letter_match",
+    "f1",
+    "answered",
+    "judge_score",
+    "group_judge_score",
+)
+
+_NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge said of an answer.
+
+    Attributes:
+        judge: its name; empty where the harness asked it.
+        score: 0, 0.5 or 1; None where there is no verdict.
+        reason: the judge's reason, or why there is no verdict.
+    """
+
+    judge: str
+    score: float | None
+    reason: str
+
+
+@dataclass
+class Answer:
+    """One model's answer to one document.
+
+    Attributes:
+        doc_id: the document's number in its split.
+        doc: the document.
+        prompt: what the model was given.
+        prompt_hash: lm-eval's hash of the prompt.
+        generation: the generation settings.
+        response: what the model wrote.
+        readings: what each pipeline made of it.
+        scores: the parts of the metrics: a number, or for a group metric (group, size, right).
+        verdicts: what judges said of it.
+    """
+
+    doc_id: int
+    doc: Mapping[str, Any]
+    prompt: str
+    prompt_hash: str
+    generation: Mapping[str, Any]
+    response: str
+    readings: dict[str, str] = field(default_factory=dict)
+    scores: dict[Measure, Any] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+
+def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer], list[str]]:
+    """Read a log line by line; a broken line costs that line alone.
+
+    Args:
+        log: the log.
+        pool: documents and prompts that answers share, to hold each once; is filled.
+
+    Returns:
+        The answers by lm-eval's hash of the document, and what is wrong with the log, a text for each line.
+    """
+    answers: dict[str, Answer] = {}
+    faults: list[str] = []
+    seen: set[tuple[str, str]] = set()
+    with log.file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            place = f"{log.file}, line {number}"
+            try:
+                sample = parse_sample(place, line)
+                scores = {
+                    (name, sample.pipeline): checked(name, part, place)
+                    for name, part in sample.metrics.items()
+                    if name in METRICS
+                }
+                if sample.doc_hash not in pool:
+                    _check_document(sample)
+            except RunError as error:
+                faults.append(str(error))
+                continue
+            if (sample.doc_hash, sample.pipeline) in seen:
+                faults.append(f"{place}: the document {sample.doc_id} stands in the log twice; the first counts.")
+                continue
+            seen.add((sample.doc_hash, sample.pipeline))
+            answer = answers.setdefault(sample.doc_hash, _answer(sample, pool))
+            answer.readings[sample.pipeline] = sample.filtered
+            answer.scores |= scores
+            if ("judge_score", sample.pipeline) in scores:
+                answer.verdicts.append(Verdict("", scores["judge_score", sample.pipeline], ""))
+    return answers, faults
+
+
+def _answer(sample: Sample, pool: dict[str, Any]) -> Answer:
+    return Answer(
+        sample.doc_id,
+        pool.setdefault(sample.doc_hash, sample.doc),
+        pool.setdefault(sample.prompt, sample.prompt),
+        sample.prompt_hash,
+        sample.generation,
+        sample.response,
+    )
+
+
+def _check_document(sample: Sample) -> None:
+    """Raise RunError unless the document is as our loader makes them."""
+    doc = sample.doc
+    inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
+    good = {
+        "instruction": isinstance(doc.get("instruction"), str),
+        "inputs": isinstance(inputs, Mapping) and all(isinstance(text, str) for text in inputs.values()),
+        "outputs": isinstance(doc.get("outputs"), str),
+        "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in _NUMBERS),
+        "answer_format": isinstance(answer_format, Mapping) and set(answer_format) == {"letters", "most", "unit"},
+    }
+    for name, is_good in good.items():
+        if not is_good:
+            raise RunError(
+                f"{sample.place}: the document's field `{name}` is not as this package's loader makes it, so this is "
+                "no log of its task. Run the task as the package defines it."
+            )
+
+
+def checked(name: str, part: Any, place: str) -> Any:
+    """A metric's part as it must be; raises RunError for another."""
+    if name.startswith("group_"):
+        good = isinstance(part, (list, tuple)) and len(part) == 3 and all(isinstance(number, int) for number in part)
+        good = good and part[2] in (0, 1)
+    else:
+        good = isinstance(part, (int, float)) and 0 <= part <= 1
+        part = float(part) if good else part
+    if not good:
+        raise RunError(f"{place}: the metric `{name}` is {part!r}, which is no score of this package. Run again.")
+    return part

@@ -1,0 +1,129 @@
+"""Whether two runs of a task may be compared document by document, and what differs between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mera_ru_tasks.comparison.entries import Entry
+from mera_ru_tasks.prompt import render
+from mera_ru_tasks.runs import TaskLog
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """What a comparison of two entries rests on.
+
+    Attributes:
+        documents: the hashes of the documents that both have.
+        differences: what differs so that a comparison would not be of the models alone.
+        remarks: what differs, or is not known, and need not forbid it.
+        allowed: whether the two are compared.
+    """
+
+    documents: Sequence[str]
+    differences: Sequence[str]
+    remarks: Sequence[str]
+    allowed: bool
+
+
+def pair(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Pairing:
+    """Find what differs between two entries of one task.
+
+    Documents are paired by lm-eval's hash of them, and their prompts must have one hash too. A chat template wraps the
+    same question in another model's marks, so prompts that differ by the wrapping alone are a remark.
+
+    Args:
+        entry: one model's answers.
+        baseline: another's.
+        across_settings: whether to compare what both have in spite of differences.
+    """
+    common = [key for key in baseline.answers if key in entry.answers]
+    differences = [*_documents(entry, baseline, len(common)), *_settings(entry, baseline)]
+    remarks = list(_remarks(entry, baseline, common))
+    changed = [key for key in common if entry.answers[key].prompt_hash != baseline.answers[key].prompt_hash]
+    if changed and not _explained(differences):
+        if all(_asks(entry, key) and _asks(baseline, key) for key in changed):
+            remarks.append("the prompts hold the same questions in different chat templates")
+        else:
+            differences.append(f"{len(changed)} of {len(common)} common documents have other prompts")
+    allowed = bool(common) and (across_settings or not differences)
+    return Pairing(common, differences, remarks, allowed)
+
+
+def _documents(entry: Entry, baseline: Entry, common: int) -> Iterator[str]:
+    ours, theirs = len(entry.answers), len(baseline.answers)
+    if not common:
+        yield "they have no document in common"
+    elif not common == ours == theirs:
+        yield f"the documents: {_size(entry)} against {_size(baseline)}, {common} in common"
+
+
+def _size(entry: Entry) -> str:
+    limit = entry.log.run.config.get("limit")
+    return f"{len(entry.answers)}" + (f" (--limit {limit:g})" if isinstance(limit, (int, float)) else "")
+
+
+def _settings(entry: Entry, baseline: Entry) -> Iterator[str]:
+    if entry.log.run.results_file is not None and baseline.log.run.results_file is not None:
+        ours, theirs = _facts(entry.log), _facts(baseline.log)
+        for name in ours:
+            if ours[name] != theirs[name] and not (ours[name] is None or theirs[name] is None):
+                yield f"{name}: {_brief(ours[name])} against {_brief(theirs[name])}"
+    if entry.prefilled != baseline.prefilled:
+        first, second = ("prefilled" if e.prefilled else "plain" for e in (entry, baseline))
+        yield f"the prompts' end: {first} against {second}"
+
+
+def _facts(log: TaskLog) -> dict[str, Any]:
+    """What the results file says of a run's prompts; None where it says nothing."""
+    return {
+        "the task's version": log.version,
+        "the number of shots": log.num_fewshot,
+        "the choice of shots (few-shot seed)": log.run.config.get("fewshot_seed") if log.num_fewshot else None,
+        "the system instruction": log.run.results.get("system_instruction") or "",
+    }
+
+
+def _explained(differences: Sequence[str]) -> bool:
+    """Whether a difference named already makes prompts differ."""
+    return any(
+        text.startswith(("the number of shots", "the choice of shots", "the system", "the prompts' end"))
+        for text in differences
+    )
+
+
+def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[str]:
+    if unknown := [e.model for e in (entry, baseline) if e.log.run.results_file is None]:
+        yield f"version and shots of {' and '.join(unknown)} are not known, only that the prompts agree"
+    if common and entry.prefilled == baseline.prefilled:
+        ours, theirs = entry.answers[common[0]].generation, baseline.answers[common[0]].generation
+        differing = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+        if differing:
+            parts = (f"{name} {_brief(ours.get(name))} against {_brief(theirs.get(name))}" for name in differing)
+            yield f"generation settings: {', '.join(parts)}"
+
+
+def _asks(entry: Entry, key: str) -> bool:
+    """Whether the prompt holds the document's question as it stands."""
+    answer = entry.answers[key]
+    return render(answer.doc).strip() in prompt_text(answer.prompt)
+
+
+def prompt_text(prompt: str) -> str:
+    """The text of a prompt; a chat API's is the JSON of its messages."""
+    if not prompt.startswith("["):
+        return prompt
+    try:
+        messages = json.loads(prompt)
+    except (ValueError, RecursionError):
+        return prompt
+    contents = [message.get("content") for message in messages if isinstance(message, dict)]
+    return "\n".join(content for content in contents if isinstance(content, str))
+
+
+def _brief(value: Any) -> str:
+    text = "not set" if value is None or value == "" else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 40 else text[:39] + "…"

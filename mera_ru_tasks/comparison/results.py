@@ -1,0 +1,170 @@
+"""From entries to a comparison: scores, paired differences, means over tasks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mera_ru_tasks import statistics
+from mera_ru_tasks.benchmarks import LEADERBOARD
+from mera_ru_tasks.comparison.answers import METRICS, Measure
+from mera_ru_tasks.comparison.chance import chance_level
+from mera_ru_tasks.comparison.entries import Entry
+from mera_ru_tasks.comparison.pairing import Pairing, pair
+from mera_ru_tasks.samples import FLEXIBLE, STRICT
+from mera_ru_tasks.statistics import Estimate, Paired
+
+MEAN = "mean"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model's score in one metric, pipeline and task.
+
+    Attributes:
+        task: the task, or `MEAN` for the mean over tasks.
+        metric: the metric.
+        pipeline: its pipeline, or `judge NAME`.
+        model: the model's label.
+        score: the score.
+        chance: the task's chance level; None where there is none.
+        difference: how much higher it is than the baseline's; None for the baseline itself and where not compared.
+        p_holm: the difference's p-value after Holm's correction over the models in this metric, pipeline and task.
+        why_not: why there is no difference, where one could be expected.
+        remarks: what the difference must be read with.
+    """
+
+    task: str
+    metric: str
+    pipeline: str
+    model: str
+    score: Estimate
+    chance: float | None
+    difference: Paired | None = None
+    p_holm: float | None = None
+    why_not: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
+    """Measures in the order in which they are shown: strict before flexible before judges."""
+    pipelines = (STRICT, FLEXIBLE)
+    return sorted(
+        dict.fromkeys(measures),
+        key=lambda measure: (
+            METRICS.index(measure[0]),
+            pipelines.index(measure[1]) if measure[1] in pipelines else len(pipelines),
+            measure[1],
+        ),
+    )
+
+
+def estimate(entry: Entry, values: Mapping[str, float]) -> Estimate:
+    """Estimate the mean of an entry's values, clustered where its documents are."""
+    keys = list(values)
+    return statistics.mean_estimate(np.array([values[key] for key in keys], float), _clusters(entry, keys))
+
+
+def difference(entry: Entry, values: Mapping[str, float], baseline: Mapping[str, float]) -> Paired | None:
+    """Estimate how much higher an entry's values are than others, over what both count; None where that is nothing."""
+    keys = [key for key in values if key in baseline]
+    if not keys:
+        return None
+    return statistics.paired_difference(
+        np.array([values[key] for key in keys], float),
+        np.array([baseline[key] for key in keys], float),
+        _clusters(entry, keys),
+    )
+
+
+def _clusters(entry: Entry, keys: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    found = [entry.cluster_of(key) for key in keys]
+    return np.array(found) if found and None not in found else None
+
+
+def task_rows(task: str, entries: Sequence[Entry], baseline: str | None, *, across_settings: bool) -> list[Row]:
+    """The rows of one task, measure by measure, the models in their order."""
+    base = next((entry for entry in entries if entry.model == baseline), None)
+    pairings = {
+        entry.model: pair(entry, base, across_settings=across_settings)
+        for entry in entries
+        if base and entry is not base
+    }
+    measures = sort_measures([measure for entry in entries for measure in entry.measures])
+    rows: list[Row] = []
+    for measure in measures:
+        base_values = base.values(measure) if base else {}
+        block = []
+        for entry in entries:
+            values = entry.values(measure)
+            if not values:
+                continue
+            docs = [answer.doc for answer in entry.answers.values() if measure in answer.scores]
+            row = Row(task, *measure, entry.model, estimate(entry, values), chance_level(measure[0], docs))
+            pairing = pairings.get(entry.model)
+            block.append(_compared(row, entry, values, base_values, pairing, baseline) if baseline else row)
+        rows += _with_holm(block)
+    return rows
+
+
+def _compared(
+    row: Row,
+    entry: Entry,
+    values: Mapping[str, float],
+    base_values: Mapping[str, float],
+    pairing: Pairing | None,
+    baseline: str | None,
+) -> Row:
+    if entry.model == baseline:
+        return row
+    if pairing is None or not base_values:
+        return replace(row, why_not=f"{baseline} has no such score")
+    if not pairing.allowed:
+        return replace(row, why_not="; ".join(pairing.differences))
+    found = difference(entry, values, base_values)
+    if found is None:
+        return replace(row, why_not=f"{baseline} has no score of the same documents")
+    return replace(row, difference=found, remarks=(*pairing.differences, *pairing.remarks))
+
+
+def _with_holm(block: Sequence[Row]) -> list[Row]:
+    adjusted = iter(statistics.holm([row.difference.p for row in block if row.difference]))
+    return [replace(row, p_holm=next(adjusted)) if row.difference else row for row in block]
+
+
+def mean_rows(rows: Sequence[Row], suite: Callable[[str], str | None]) -> list[Row]:
+    """The unweighted means over the tasks of a suite, as the harness's groups give them, for models that ran all.
+
+    Args:
+        rows: the tasks' rows.
+        suite: the suite a task belongs to; None for a task outside (the open riddles).
+    """
+    found: dict[tuple[str, str, str], dict[str, dict[str, Row]]] = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        name = suite(row.task)
+        if name is not None and row.metric in ("exact_match", "judge_score"):
+            found[name, row.metric, row.pipeline][row.model][row.task] = row
+    means: list[Row] = []
+    for (name, metric, pipeline), models in found.items():
+        block = []
+        for model, tasks in models.items():
+            if len(tasks) < len(LEADERBOARD):
+                continue
+            parts = list(tasks.values())
+            score = statistics.combine([row.score for row in parts], [1 / len(parts)] * len(parts))
+            levels = [row.chance for row in parts if row.chance is not None]
+            chance = sum(levels) / len(levels) if len(levels) == len(parts) else None
+            row = Row(f"{MEAN} {name}".strip(), metric, pipeline, model, score, chance)
+            differences = [part.difference for part in parts if part.difference]
+            if len(differences) == len(parts):
+                remarks = tuple(dict.fromkeys(remark for part in parts for remark in part.remarks))
+                row = replace(row, difference=statistics.mean_of_differences(differences), remarks=remarks)
+            else:
+                row = replace(row, why_not="; ".join(dict.fromkeys(part.why_not for part in parts if part.why_not)))
+            block.append(row)
+        means += _with_holm(block)
+    return means

@@ -1,0 +1,34 @@
+"""A comparison in the terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Column
+from rich.table import Table as RichTable
+
+from mera_ru_tasks.cli.output import cell, console, say
+from mera_ru_tasks.comparison.comparing import Comparison
+from mera_ru_tasks.comparison.tables import Table, tables
+
+
+def show(comparison: Comparison) -> None:
+    """Print all tables to standard output."""
+    terminal = console()
+    for table in tables(comparison):
+        terminal.print(_rich(table))
+        for note in table.notes:
+            say(note)
+        say("")
+
+
+def _rich(table: Table) -> RichTable:
+    columns = [
+        Column(cell(name), justify="left" if place < table.texts else "right", overflow="fold")
+        for place, name in enumerate(table.columns)
+    ]
+    shown = RichTable(*columns, title=cell(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for section in table.sections:
+        for row in section:
+            shown.add_row(*map(cell, row))
+        shown.add_section()
+    return shown

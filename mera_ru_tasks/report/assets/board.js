@@ -1,0 +1,111 @@
+// The leaderboard, the interval plots, and the table of all numbers.
+function measures() {
+  const found = new Map();
+  for (const row of data.scores) found.set(measureKey(row), measureName(row));
+  return [...found];
+}
+
+function chosenRows() {
+  return [...data.means, ...data.scores].filter((row) => measureKey(row) === page.measure);
+}
+
+// In the board's order: by the mean where there is one, else by the mean of what there is.
+function ranking(rows) {
+  const standing = (model) => {
+    const own = rows.filter((row) => row.model === model);
+    const means = own.filter((row) => row.task.startsWith("mean"));
+    const counted = means.length ? means : own;
+    return counted.reduce((sum, row) => sum + row.score.value, 0) / counted.length;
+  };
+  const complete = (model) => rows.some((row) => row.model === model && row.task.startsWith("mean"));
+  return [...new Set(rows.map((row) => row.model))].sort(
+    (one, other) => complete(other) - complete(one) || standing(other) - standing(one),
+  );
+}
+
+function renderBoard() {
+  const rows = chosenRows();
+  const tasks = [...new Set(rows.map((row) => row.task))];
+  const head = element("tr", {}, element("th", { scope: "col" }, say("model")));
+  for (const task of tasks) {
+    const first = rows.filter((row) => row.task === task);
+    const sizes = [...new Set(first.map((row) => row.score.n))].sort((one, other) => one - other);
+    const size = sizes.length > 1 ? `${sizes[0]}–${sizes[sizes.length - 1]}` : `${sizes[0]}`;
+    const chance = first.find((row) => row.chance !== null);
+    head.append(
+      element("th", { scope: "col" }, taskName(task),
+        element("small", {}, say(first[0].metric.startsWith("group_") ? "groups" : "documents", { n: size })),
+        chance ? element("small", {}, say("chance", { x: fixed(chance.chance) })) : null),
+    );
+  }
+  const notes = new Map();
+  const body = element("tbody");
+  for (const model of ranking(rows)) {
+    const name = element("th", { scope: "row", class: "text" }, model);
+    if (model === data.baseline) name.append(element("span", { class: "tag" }, say("baseline")));
+    const line = element("tr", {}, name);
+    for (const task of tasks) line.append(boardCell(rows.find((row) => row.model === model && row.task === task), notes));
+    body.append(line);
+  }
+  byId("board").replaceChildren(element("table", {}, element("thead", {}, head), body));
+  byId("board-notes").replaceChildren(...[...notes].map(([text, mark]) => element("li", { lang: "en" }, `${mark} ${text}`)));
+  const values = { models: say("models", { n: data.models.length }), baseline: data.baseline };
+  byId("about").textContent = data.baseline === null ? say("about_one") : say("about", values);
+}
+
+function boardCell(row, notes) {
+  if (!row) return element("td", {}, "–");
+  const cell = element("td", {}, element("b", {}, fixed(row.score.value)), element("small", {}, interval(row.score)));
+  const note = (text) => {
+    if (!notes.has(text)) notes.set(text, `${notes.size + 1})`);
+    return " " + notes.get(text);
+  };
+  if (row.difference) {
+    const sure = row.difference.p_holm < 0.05;
+    const up = row.difference.value > 0;
+    const text = `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(row.difference.value)}, p ${probability(row.difference.p_holm)}`;
+    const remark = row.remarks.length ? note(row.remarks.join("; ")) : "";
+    cell.append(element("small", sure ? { class: up ? "good" : "bad" } : {}, text + remark));
+  } else if (row.why_not) {
+    cell.append(element("small", {}, say("not_compared") + note(row.why_not)));
+  }
+  return cell;
+}
+
+function renderIntervals() {
+  const rows = chosenRows();
+  const order = ranking(rows);
+  const cards = [...new Set(rows.map((row) => row.task))].map((task) => {
+    const shown = rows.filter((row) => row.task === task).sort((one, other) => order.indexOf(one.model) - order.indexOf(other.model));
+    const scores = shown.map((row) => ({ model: row.model, label: row.model, text: fixed(row.score.value), ...row.score }));
+    const chance = shown.find((row) => row.chance !== null);
+    const content = [intervalPlot(scores, chance ? chance.chance : null, [0, 1], taskName(task))];
+    const differences = shown.filter((row) => row.difference).map((row) => ({
+      model: row.model,
+      label: row.model + (row.remarks.length ? ` (${say("settings_differ")})` : ""),
+      text: signed(row.difference.value),
+      ...row.difference,
+    }));
+    if (differences.length) {
+      const title = say("difference", { model: data.baseline });
+      content.push(element("small", { class: "second" }, title), intervalPlot(differences, 0, rangeAround(differences), title));
+    }
+    return card(taskName(task), measureName(shown[0]), ...content);
+  });
+  byId("interval-cards").replaceChildren(...cards);
+}
+
+function renderNumbers() {
+  const columns = ["task", "metric", "pipeline", "model", "score", "interval", "n", null, null, "interval", "p", "holm"];
+  const names = { 7: say("chance", { x: "" }).trim(), 8: data.baseline === null ? "" : say("difference", { model: data.baseline }) };
+  const head = element("tr", {}, ...columns.map((key, place) =>
+    element("th", place < 4 ? { class: "text", scope: "col" } : { scope: "col" }, key ? say(key) : names[place])));
+  const lines = [...data.means, ...data.scores].map((row) => {
+    const difference = row.difference;
+    const cells = [taskName(row.task), row.metric, row.pipeline, row.model, fixed(row.score.value), interval(row.score), row.score.n, fixed(row.chance)];
+    if (difference) cells.push(signed(difference.value), interval(difference), fixed(difference.p), fixed(difference.p_holm));
+    else cells.push(row.why_not ? say("not_compared") : "", "", "", "");
+    return element("tr", {}, ...cells.map((text, place) => element("td", place < 4 ? { class: "text" } : {}, String(text))));
+  });
+  byId("numbers").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
+}

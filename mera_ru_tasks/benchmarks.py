@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +26,11 @@ class AnswerFormat:
     @classmethod
     def of(cls, doc: Mapping[str, Any]) -> AnswerFormat:
         """The format that the loader wrote into a document."""
-        return cls(**doc["answer_format"])
+        return _answer_format(**doc["answer_format"])
 
+
+# Every document of a run has one of few formats, and is asked for it several times.
+_answer_format = functools.lru_cache(AnswerFormat)
 
 PHRASE = AnswerFormat()
 SEVERAL_OF_SIX = AnswerFormat("АБВГДЕ", most=6)

@@ -49,6 +49,9 @@ def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
         The letters as written, in the task's alphabet, and the rest of the line behind them; None where the line does
         not begin with letters, or where one of them is outside the task's range.
     """
+    first = WORD.search(line)
+    if first is None or (len(first[0]) > 1 and first[0].lower() not in LEAD_WORDS and not _run(first[0], letters)):
+        return None  # most lines are settled by their first word
     line = _IN_BRACKETS.sub(lambda match: f"{match[match.lastindex or 0]})", line)
     line = _QUOTED.sub(lambda match: match[match.lastindex or 0], line)
     words = _Words(line)
@@ -76,7 +79,7 @@ def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
 
 
 class _Words:
-    """The words of a line, found one by one as they are asked for: most lines are settled by the first."""
+    """The words of a line, found one by one as they are asked for: few are."""
 
     def __init__(self, line: str) -> None:
         self.line = line

@@ -12,6 +12,8 @@ from mera_ru_tasks.reading.letters import AFFIRMING, LEAD_WORDS, parse_letters
 from mera_ru_tasks.reading.mentions import further_labels, named, without_refuted
 from mera_ru_tasks.reading.text import BULLET, LIMIT, WORD
 
+_LATIN = re.compile("[A-Za-z]")
+
 
 @dataclass(frozen=True)
 class Letters:
@@ -69,12 +71,15 @@ def join_letters(found: list[str], answer_format: AnswerFormat) -> str:
 
 
 def leaderboard_letters(text: str, letters: str) -> list[str]:
-    """The letters as the leaderboard would match them, so that this reading never falls below that one; else none."""
+    """The letters as the leaderboard would match them, so that this reading never falls below that one; else none.
+
+    Not where one is Latin: of `A; Е` the leaderboard would drop the English article.
+    """
     text = text.strip()
     if len(text) > LIMIT or strict.is_longer(text, len(letters)):
         return []
     found = [word.upper() for word in strict.normalise(text).split()]
-    good = all(len(letter) == 1 and letter in letters for letter in found)
+    good = not _LATIN.search(text) and all(len(letter) == 1 and letter in letters for letter in found)
     return found if good and found == sorted(set(found)) else []
 
 

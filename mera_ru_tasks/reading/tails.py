@@ -4,41 +4,52 @@ from __future__ import annotations
 
 import re
 
-_ALTERNATIVE = re.compile(r"^\W*(?:или|либо)\b", re.IGNORECASE)
-_HEDGE = re.compile(
-    r"\W*(?:или|либо|а также|(?:а |но )?(?:возможно|вероятно|наверное?|может быть|может)|нет|хотя|точнее|вернее|впрочем"
-    r"|не уверена?)\b",
-    re.IGNORECASE,
+# Words that put another answer beside the one before them, and those that make a guess of the one behind them.
+_HEDGE = (
+    "(?:или|либо|а также|(?:а |но )?(?:возможно|вероятно|наверное?|может быть|может)|нет|хотя|точнее|вернее|впрочем"
+    r"|не уверена?)\b"
 )
-_UNSURE = re.compile(r"\W*(?:скорее|видимо|похоже|кажется|думаю)\b", re.IGNORECASE)
+_GUESS = r"(?:скорее|видимо|похоже|кажется|думаю)\b"
 # Words that say of an answer that it is wrong, and those that say so of others: «Б и В противоречат тексту».
 _DENIAL = r"(?:не (?:подход|подойд|годи|верн|правильн)|неверн|неверен|неправильн|ошибоч)\w*"
 REFUTATION = rf"(?i:{_DENIAL}|(?:не (?:соответств|вяж|соглас)|противореч|отпада|исключ|лишн)\w*)"
-_BEGINS_WITH_DENIAL = re.compile(rf"\W*{_DENIAL}", re.IGNORECASE)
-_REFUTES = re.compile(rf"\b{REFUTATION}", re.IGNORECASE)
+_REASON = r"(?:потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)"
+_EXPLANATION = r"(?:пояснени|объяснени|обосновани|комментари|разбор|причин)\w{0,2}\b"
+
+
+def _at_head(*patterns: str) -> re.Pattern[str]:
+    """What matches a text that begins with one of the patterns, in any case, perhaps behind punctuation."""
+    return re.compile(rf"\W*(?:{'|'.join(patterns)})", re.IGNORECASE)
+
+
+_ALTERNATIVE_HEAD = _at_head(r"(?:или|либо)\b")
+_HEDGE_HEAD = _at_head(_HEDGE)
+_UNSURE_HEAD = _at_head(_HEDGE, _GUESS)
+_TAKING_BACK_HEAD = _at_head(_HEDGE, _DENIAL)
+_REASON_HEAD = _at_head(_REASON, _EXPLANATION)
+_REFUTES = re.compile(rf"\b{REFUTATION}")
 _CROSS = re.compile("[❌✗✘✖❎🚫]")
-_EXPLANATION = re.compile(r"\W*(?:пояснени|объяснени|обосновани|комментари|разбор|причин)\w{0,2}\b", re.IGNORECASE)
-_REASON = re.compile(r"\W*(?:потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)", re.IGNORECASE)
 
 
 def without_or(text: str) -> str:
     """The text without the «или» that it begins with."""
-    return _ALTERNATIVE.sub("", text)
+    alternative = _ALTERNATIVE_HEAD.match(text)
+    return text[alternative.end() :] if alternative else text
 
 
 def hedges(text: str) -> bool:
     """Whether the text begins with a word that puts another answer beside the one before it."""
-    return _HEDGE.match(text) is not None
+    return _HEDGE_HEAD.match(text) is not None
 
 
 def is_unsure(text: str) -> bool:
     """Whether the text begins with a word that makes a guess of the answer in it."""
-    return hedges(text) or _UNSURE.match(text) is not None
+    return _UNSURE_HEAD.match(text) is not None
 
 
 def takes_back(text: str) -> bool:
     """Whether the text, which stands behind an answer on its line, hedges it or says that it is wrong."""
-    return hedges(text) or _BEGINS_WITH_DENIAL.match(text) is not None or is_crossed(text)
+    return _TAKING_BACK_HEAD.match(text) is not None or is_crossed(text)
 
 
 def refutes(text: str) -> bool:
@@ -53,7 +64,7 @@ def is_crossed(text: str) -> bool:
 
 def gives_reason(text: str) -> bool:
     """Whether the text begins with «потому что» or its like, or with «Пояснение»."""
-    return _REASON.match(text) is not None or _EXPLANATION.match(text) is not None
+    return _REASON_HEAD.match(text) is not None
 
 
 def is_doubtful(gap: str, word: str) -> bool:

@@ -3,6 +3,8 @@
 import pytest
 from reading_cases import ONE, SEVERAL, UNIT, check
 
+from mera_ru_tasks.benchmarks import AnswerFormat
+
 ROWS = [
     (SEVERAL, "Б; Г; Д", "Ответ: Д; Б; Г", "Б; Г; Д", 1),
     (SEVERAL, "Б; Г; Д", "Ответ: Б; Г; Д; Г; Б", "Б; Г; Д", 1),
@@ -49,6 +51,10 @@ ROWS = [
     (SEVERAL, "А", "Ответ: 1", "", 0),
     (SEVERAL, "А; Д", "Ответ: A; D", "", 0),
     (SEVERAL, "Д", "Ответ: Ж", "", 0),
+    # A task may have other letters.
+    (AnswerFormat("АБВГДЕЖЗ", most=8), "Ж; З", "Ответ: З и Ж", "Ж; З", 1),
+    (AnswerFormat("АБВГДЕЖЗ", most=2), "Ж; З", "Ответ: А; Ж; З", "", 0),
+    (AnswerFormat("АБ", most=1), "Б", "Ответ: В", "", 0),
     (ONE, "Г", "Ответ: Д", "", 0),
     (ONE, "Г", "Ответ: Г; Д", "", 0),
     (ONE, "Г", "Ответ: В; Г", "", 0),

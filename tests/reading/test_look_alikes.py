@@ -6,6 +6,9 @@ from reading_cases import ONE, PHRASE, SEVERAL, UNIT, check
 ROWS = [
     (SEVERAL, "А; В; Е", "Ответ: A; B; E", "А; В; Е", 1),
     (SEVERAL, "А; В; Е", "Ответ: A; В; E", "А; В; Е", 1),
+    (SEVERAL, "А; Е", "Ответ: A; Е", "А; Е", 1),
+    (SEVERAL, "А; Е", "Ответ: а; Е, a", "А; Е", 1),
+    (SEVERAL, "А; Е", "A Е", "А; Е", 1),
     (SEVERAL, "А; Е", "Ответ: a; e", "А; Е", 1),
     (SEVERAL, "А; В; Е", "Ответ: Α; Β; Ε", "А; В; Е", 1),
     (ONE, "Г", "Ответ: Γ", "Г", 1),

@@ -135,6 +135,18 @@ def test_wrapping_a_bare_answer_changes_nothing(answer, wrapping):
     assert read(wrapping.format(canonical), answer_format) == canonical
 
 
+SAME = {"А": "АAΑа", "В": "ВBΒв", "Е": "ЕEΕе", "Г": "ГΓг"}  # look-alikes and lower case
+SEPARATORS = ["; ", ";", ", ", ",", " и ", "/", " / ", " ", "\n", "; и ", ", а также ", " & ", ";\u00a0"]
+
+
+@given(st.lists(st.sampled_from(SEVERAL.letters), min_size=1, max_size=8), st.sampled_from(SEPARATORS), st.data())
+@settings(max_examples=1000, deadline=None)
+def test_letters_are_a_set_in_whatever_order_and_spelling(found, separator, data):
+    spelled = [data.draw(st.sampled_from(SAME.get(letter, letter + letter.lower()))) for letter in found]
+    marker = data.draw(st.sampled_from(MARKERS))
+    assert read(marker + separator.join(spelled), SEVERAL) == "; ".join(sorted(set(found)))
+
+
 @pytest.mark.parametrize("answer_format", FORMATS)
 def test_prose_holds_no_answer(answer_format):
     rng = random.Random(20)

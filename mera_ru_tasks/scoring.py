@@ -55,8 +55,9 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
         return {}
     answer_format = AnswerFormat.of(doc)
     reference = doc["outputs"]
-    accepted = accepted_answers(reference, phrase=not answer_format.letters)
-    correct = _matches(extraction, reference, answer_format) or exact_match(visible, accepted)
+    correct = _matches(extraction, reference, answer_format)
+    if not correct:
+        correct = exact_match(visible, accepted_answers(reference, phrase=not answer_format.letters))
     scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
     if answer_format.letters:
         right, _ = split_reference(reference, answer_format)

@@ -29,7 +29,7 @@ def drop_reasoning(response: str) -> str:
     answer, and the result is empty. gpt-oss writes in channels; there it is the text of the last `final` channel.
     """
     text = _final_channel(response)
-    if not any(sign in text for sign in "<[◁"):
+    if "<" not in text and "[" not in text and "◁" not in text:
         return text
     lowered = lower(text)
     end = max((at + len(mark) for mark in _CLOSING if (at := lowered.rfind(mark)) >= 0), default=0)

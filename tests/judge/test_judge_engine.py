@@ -133,7 +133,7 @@ def test_faults_change_no_verdict(tmp_path):
         return None if faulty[attempt] == "off scale" and "Твой прошлый ответ" in message else faulty[attempt]
 
     with StubJudge(faults=faults) as stub:
-        verdicts = engine.judge(documents, settings_for(stub, tmp_path / "faulty", timeout=0.5))
+        verdicts = engine.judge(documents, settings_for(stub, tmp_path / "faulty", timeout=2.0))
     failed = [fault for message, count in stub.attempts.items() for fault in plan.get(message, [])[:count] if fault]
     assert set(failed) == set(FAULTS)
     with StubJudge() as stub:
@@ -148,7 +148,7 @@ def test_each_fault_is_passing(tmp_path, fault):
         return fault if attempt < 2 and "загадка" in message else None
 
     with StubJudge(lambda message: 2, faults=faults) as stub:
-        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path, timeout=0.3))
+        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path, timeout=1.5))
     assert (scores(verdicts), len(stub.questions)) == ([1.0], 3)
 
 

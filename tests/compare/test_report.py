@@ -66,7 +66,8 @@ INJECTIONS = [
 ]
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while Playwright runs, its event loop runs in this thread, and no test can start another.
+@pytest.fixture(scope="module")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as running:

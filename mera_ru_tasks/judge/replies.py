@@ -85,6 +85,10 @@ def parse_verdict(text: str) -> tuple[int, str] | None:
     Returns:
         The score on the scale 0, 1, 2 and the reason; None where the message is neither.
     """
+    # First as it stands: the reason in an object may name the marks of reasoning.
+    whole = _from_json(text) if text.lstrip().startswith("{") else None
+    if whole is not None:
+        return whole
     text = reading.drop_reasoning(text).strip()
     fenced = _FENCE.fullmatch(text)
     if fenced:

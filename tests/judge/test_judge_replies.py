@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mera_ru_tasks.judge.replies import MalformedReplyError, parse_completion, parse_verdict
@@ -75,6 +75,9 @@ def test_no_text_breaks_the_reading(text):
 
 
 @given(st.integers(0, 2), st.text())
+@example(0, "<unused94>")
+@example(2, "Модель не закрыла <think>")
+@example(1, "</think>")
 def test_every_verdict_of_the_schema_is_read(score, reason):
     parsed = parse_verdict(json.dumps({"reason": reason, "score": score}))
     assert parsed is not None and parsed[0] == score

@@ -218,7 +218,7 @@ def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -
     try:
         settings = config.from_environment()
         assert settings is not None, "asked only where a judge is configured"
-        scores = [verdict.score for verdict in engine.judge(zip(docs, responses, strict=True), settings)]
+        scores = [verdict.score for verdict in engine.judge(list(zip(docs, responses, strict=True)), settings)]
     except JudgeError as error:
         logger.warning("No document has a judge score: %s Judge the logged samples with `mera-ru judge`.", error)
         scores = [None] * len(responses)

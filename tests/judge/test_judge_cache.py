@@ -18,7 +18,7 @@ from judge_stub import StubJudge, hashed_score
 
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.judge import engine
-from mera_ru_tasks.judge.cache import open_cache, question_key
+from mera_ru_tasks.judge.cache import VerdictCache, open_cache, question_key
 from mera_ru_tasks.judge.prompt import load_prompt
 from mera_ru_tasks.judge.questions import question_for
 
@@ -192,3 +192,23 @@ def test_what_is_kept(tmp_path):
     raw = '{"reason": "так решил судья", "score": 1}'
     assert row == ("stub-judge", load_prompt(settings).version, 1, "так решил судья", raw, 100, 10)
     assert mode == "wal"
+
+
+@pytest.mark.parametrize("action", ["get", "put"])
+def test_a_cache_that_fails_during_the_work_costs_no_verdict(tmp_path, monkeypatch, caplog, action):
+    """A disk that fills up, for instance; stood in for at the one door to SQLite."""
+    working = getattr(VerdictCache, action)
+    calls = []
+
+    def failing(self, *arguments):
+        calls.append(arguments)
+        if len(calls) > COUNT // 2:
+            raise sqlite3.OperationalError("disk I/O error")
+        return working(self, *arguments)
+
+    monkeypatch.setattr(VerdictCache, action, failing)
+    with StubJudge() as stub:
+        verdicts = engine.judge(many(COUNT), settings_for(stub, tmp_path))
+        assert None not in [verdict.score for verdict in verdicts]
+        assert len(stub.questions) == COUNT
+    assert caplog.text.count("can no longer be used (disk I/O error)") == 1

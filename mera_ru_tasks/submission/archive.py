@@ -21,7 +21,7 @@ _SECRET_NAMES = frozenset(
     "token hf_token auth_token use_auth_token access_token bearer_token api_key apikey openai_api_key x-api-key "
     "password secret authorization".split()
 )
-_SECRET_ARGUMENT = re.compile(rf"(?:^|,)\s*(?:{'|'.join(_SECRET_NAMES)})=([^,]{(6,)})", re.IGNORECASE)
+_SECRET_ARGUMENT = re.compile(rf"(?:^|,)\s*(?:{'|'.join(_SECRET_NAMES)})=([^,]{{6,}})", re.IGNORECASE)
 # The forms of the hub's and OpenAI's keys, and a password in a URL.
 _SECRET_TEXT = re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,})|(?<=://)[^/@\s]+(?=@)")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.task_files import read_task_file
 
 
 def compile_templates_once() -> None:
@@ -40,11 +41,4 @@ def render(doc: Mapping[str, Any], prefix: str = "") -> str:
 
 @functools.cache
 def _task_config() -> Mapping[str, Any]:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Reads lm-eval's `!function NAME` as the name; nothing here calls it."""
-
-    Loader.add_constructor("!function", lambda loader, node: node.value)
-    config: dict[str, Any] = yaml.load((yaml_folder() / "_task_yaml").read_text(encoding="utf-8"), Loader)
-    return config
+    return read_task_file(yaml_folder() / "_task_yaml")

@@ -104,11 +104,18 @@ class TaskLog:
         return as_mapping(as_mapping(self.run.results.get("results")).get(self.task))
 
     @property
-    def document_counts(self) -> tuple[int, int] | None:
-        """How many documents the task has and how many were run (fewer with `--limit`); None without results."""
-        counts = as_mapping(as_mapping(self.run.results.get("n-samples")).get(self.task))
-        original, effective = counts.get("original"), counts.get("effective")
-        return (original, effective) if isinstance(original, int) and isinstance(effective, int) else None
+    def size(self) -> int | None:
+        """How many documents the task has; the log holds fewer after a `--limit`. None without results."""
+        return self._count("original")
+
+    @property
+    def scored(self) -> int | None:
+        """How many documents have a score by lm-eval's results: none where answers are closed. None without results."""
+        return self._count("effective")
+
+    def _count(self, name: str) -> int | None:
+        count = as_mapping(as_mapping(self.run.results.get("n-samples")).get(self.task)).get(name)
+        return count if isinstance(count, int) else None
 
     def samples(self, pipeline: str | None = None) -> Iterator[Sample]:
         """Read the log lazily, in its order.

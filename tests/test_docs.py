@@ -21,7 +21,7 @@ from lm_eval.tasks import TaskManager
 from rows import data_folder
 from scripted import reference, run
 
-from mera_ru_tasks import __version__, benchmarks, own, scoring
+from mera_ru_tasks import __version__, benchmarks, own_dataset, scoring
 from mera_ru_tasks.cli import app
 from mera_ru_tasks.paths import yaml_folder
 
@@ -350,4 +350,4 @@ def test_each_json_block_is_json(document: Path) -> None:
 
 def test_the_settings_of_an_own_dataset_are_all_documented() -> None:
     documented = " ".join(span for document in DOCUMENTS for span in spans(document))
-    assert not [setting for setting in own._SETTINGS if setting not in documented]
+    assert not [setting for setting in own_dataset.SETTINGS if setting not in documented]

@@ -62,7 +62,7 @@ def test_every_way_to_point_at_a_run_finds_its_logs(output):
 def test_a_log_knows_its_run(output):
     first, second = (log for log in find_logs([output]) if log.task == "enantiosemy")
     assert first.run.date < second.run.date
-    assert (second.num_fewshot, second.version, second.document_counts) == (0, 1.0, (8, 8))
+    assert (second.num_fewshot, second.version, second.size, second.scored) == (0, 1.0, 8, 8)
     assert second.config["generation_kwargs"]["do_sample"] is False
     assert second.run.config["limit"] is None
     assert second.scores["exact_match,strict-match"] == 1.0
@@ -120,7 +120,7 @@ def test_without_results_the_folder_names_the_model(copy):
         file.unlink()
     log = find_logs([copy])[0]
     assert log.run.model == next(copy.iterdir()).name
-    assert (log.num_fewshot, log.document_counts, dict(log.config)) == (None, None, {})
+    assert (log.num_fewshot, log.size, log.scored, dict(log.config)) == (None, None, None, {})
 
 
 NOTHING = {

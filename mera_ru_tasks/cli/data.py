@@ -33,8 +33,8 @@ def check(
         typer.Argument(
             metavar="PATH|BENCHMARK",
             show_default=False,
-            help="A data folder, one benchmark's folder, or a benchmark or task by its name (whose data are found as a "
-            "run finds them: MERA_RU_DATA, else the hub).",
+            help="A data folder, one benchmark's folder, the YAML file of a task on your own dataset, or a benchmark "
+            "or task by its name (whose data are found as a run finds them: MERA_RU_DATA, else the hub).",
         ),
     ],
     benchmark: Annotated[
@@ -52,6 +52,7 @@ def check(
       mera-ru data check ~/mera-data
       mera-ru data check ~/mera-data/RussianRegions --format json
       mera-ru data check riddles_closed
+      mera-ru data check my_tasks/city_quiz.yaml
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     from mera_ru_tasks.inspection.report import look_over
     from mera_ru_tasks.inspection.sources import sources
@@ -107,7 +108,8 @@ def show(
         typer.Argument(
             metavar="BENCHMARK",
             show_default=False,
-            help="A benchmark's or a task's name; enantiosemy_sample_prefill shows the shipped data with the marker.",
+            help="A benchmark's or a task's name, or the YAML file of a task on your own dataset; "
+            "enantiosemy_sample_prefill shows the shipped data with the marker.",
         ),
     ],
     identity: Annotated[

@@ -33,6 +33,14 @@ def submit(
             help="The data to check ids and questions against; default: a copy of the hub dataset on this machine.",
         ),
     ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TASK",
+            show_default=False,
+            help="Pack this task on your own dataset, in place of the leaderboard's; can be given several times.",
+        ),
+    ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Pack what is there although something is missing.")
     ] = False,
@@ -52,23 +60,26 @@ def submit(
           --log_samples --output_path results
       mera-ru submit results -o submission.zip
       mera-ru submit --check submission.zip
+      mera-ru submit results --task city_quiz -o city_quiz.zip
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     if check is not None:
         if run:
             raise typer.BadParameter("it checks one archive; name no RUN with it", param_hint="--check")
-        _check(check, data)
+        _check(check, data, task or [])
         return
     if not run:
         raise typer.BadParameter("name lm-eval's output folder, or an archive with --check", param_hint="RUN")
-    _pack(run, output, model, data, partial)
+    _pack(run, output, model, data, task or [], partial)
 
 
-def _pack(run: Sequence[Path], output: Path, model: str | None, data: Path | None, partial: bool) -> None:
+def _pack(
+    run: Sequence[Path], output: Path, model: str | None, data: Path | None, tasks: Sequence[str], partial: bool
+) -> None:
     from mera_ru_tasks.runs import find_logs
     from mera_ru_tasks.submission import archive
     from mera_ru_tasks.submission.draft import prepare
 
-    draft = prepare(find_logs(run), model=model, data=data)
+    draft = prepare(find_logs(run), model=model, data=data, tasks=tasks)
     for part in draft.answers:
         say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
     for note in draft.notes:
@@ -86,17 +97,20 @@ def _pack(run: Sequence[Path], output: Path, model: str | None, data: Path | Non
     if draft.problems:
         say("Something is missing from it (see above). The leaderboard refuses such a file: fill the holes first.")
         return
+    if tasks:
+        say("It has the form of a leaderboard submission, for whoever holds the answers to your dataset.")
+        return
     say(
         f"Next: sign in at https://mera.a-ai.ru, start a submission, describe the model and upload {output}. "
         f"`mera-ru submit --check {output}` checks the file once more, as the leaderboard's scorer does."
     )
 
 
-def _check(file: Path, data: Path | None) -> None:
+def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
     from mera_ru_tasks.submission.problems import name_ids
     from mera_ru_tasks.submission.verify import verify
 
-    answers, problems = verify(file, data)
+    answers, problems = verify(file, data, tasks)
     for name, responses in answers.items():
         empty = [identity for identity, response in responses.items() if not response.strip()]
         say(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))

@@ -166,19 +166,16 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: dict[str, Any],
 
 
 def _incomplete(log: TaskLog, answers: Mapping[str, Answer], problems: list[str]) -> bool:
-    counts = log.document_counts
-    if counts is None:
-        return False
-    if counts[1] < counts[0]:
+    if log.scored is not None and len(answers) < log.scored:
         problems.append(
-            f"{log.task} of {log.run.model}: {counts[1]} of {counts[0]} documents were run (--limit or --samples)."
-        )
-    if len(answers) != counts[1]:
-        problems.append(
-            f"{log.file} holds {len(answers)} of the {counts[1]} documents that were run: it is not whole. "
+            f"{log.file} holds {len(answers)} of the {log.scored} documents that were run: it is not whole. "
             "Copy the log again, or run again."
         )
-    return counts[1] < counts[0] or len(answers) != counts[1]
+    elif log.size is not None and len(answers) < log.size:
+        problems.append(
+            f"{log.task} of {log.run.model}: {len(answers)} of {log.size} documents were run (--limit or --samples)."
+        )
+    return log.size is not None and len(answers) < log.size
 
 
 def _unscored(log: TaskLog, entry: Entry) -> str:

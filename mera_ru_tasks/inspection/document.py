@@ -56,7 +56,7 @@ def show(name: str, identity: int | None = None, *, shots: bool = False, data: P
     """Load one document of a benchmark or task.
 
     Args:
-        name: the benchmark's or the task's name.
+        name: the benchmark's or the task's name, or a task's YAML file (see `sources.source_of`).
         identity: the document's `meta.id`, in any split; default: the first of the test split.
         shots: take the first of the shots instead; a `_shots` task does so by itself.
         data: a data folder, as in `sources.source_of`.

@@ -1,4 +1,4 @@
-"""What the user named to be looked at: a benchmark or task by its name, a data folder, or a benchmark's folder."""
+"""What the user named to be looked at: a benchmark or task by its name, a folder, or the YAML file of an own task."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from mera_ru_tasks.benchmarks import BENCHMARKS, Benchmark, benchmark_of_task
 from mera_ru_tasks.checks import Problem
 from mera_ru_tasks.data import Splits, load_rows
 from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.files import benchmark_folder, fill_in_prompts, read_splits
+from mera_ru_tasks.files import benchmark_folder, dataset_folder, fill_in_prompts, read_splits
+from mera_ru_tasks.own_dataset import of_file
 from mera_ru_tasks.paths import sample_folder
 
 
@@ -42,12 +43,16 @@ def sources(target: str, benchmark: str | None = None) -> list[Source]:
     """Find what `target` names.
 
     Args:
-        target: a benchmark's or a task's name (its data are looked for as a run would), or a path.
+        target: a benchmark's or a task's name (its data are looked for as a run would), a folder, or the YAML file of a
+            task on a user's own dataset.
         benchmark: which benchmark the path's folder is of, where its name does not say.
 
     Raises:
         DataError: there is no such thing.
+        TaskError: the YAML file is no task's.
     """
+    if _is_task_file(target):
+        return [_of_file(target)[0]]
     path = Path(target).expanduser()
     if benchmark is not None:
         if not path.is_dir():
@@ -56,7 +61,11 @@ def sources(target: str, benchmark: str | None = None) -> list[Source]:
     if (known := benchmark_of_task(target)) is not None:
         return [_of_name(*known)]
     if not path.is_dir():
-        what = "is a file, not a folder" if path.exists() else "is neither a folder nor the name of a benchmark"
+        what = (
+            "is a file, not a folder or a task's YAML file"
+            if path.exists()
+            else "is neither a folder nor the name of a benchmark"
+        )
         raise DataError(f"{target} {what}. Benchmarks: {', '.join(BENCHMARKS)}.")
     own = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
     if own:
@@ -76,14 +85,27 @@ def source_of(name: str, data: Path | None = None) -> tuple[Source, tuple[str, .
     """The source of one benchmark or task by its name, and the task's variants.
 
     Args:
-        name: the benchmark's or a task's name.
+        name: the benchmark's or a task's name, or the YAML file of a task on a user's own dataset.
         data: a data folder; default: MERA_RU_DATA, else the hub.
 
     Raises:
         DataError: there is no such benchmark, or the folder does not hold it.
+        TaskError: the YAML file is no task's.
     """
+    if _is_task_file(name):
+        return _of_file(name)
     benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
     return _of_name(benchmark, variants, data), variants
+
+
+def _is_task_file(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))
+
+
+def _of_file(name: str) -> tuple[Source, tuple[str, ...]]:
+    benchmark, settings = of_file(Path(name).expanduser())
+    variants = ("prefill",) if settings.get("mera_ru_prefill") else ()
+    return Source(benchmark, dataset_folder(benchmark.path) if benchmark.path else None), variants
 
 
 def _of_name(benchmark: Benchmark, variants: tuple[str, ...], data: Path | None = None) -> Source:

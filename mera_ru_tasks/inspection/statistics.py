@@ -42,7 +42,7 @@ def statistics(documents: Sequence[Document], benchmark: Benchmark) -> dict[str,
         "answers": _count_sorted(_number_of_answers(document, benchmark) for document in counted),
         "prompts": prompt_counts(test, benchmark),
     }
-    if not benchmark.formats.get(None, None):
+    if _letters_of(benchmark):
         found["letters"] = letter_counts(counted, benchmark)
     if benchmark.grouped:
         found["groups"] = _count_sorted(Counter(document.content["meta"]["group_id"] for document in test).values())
@@ -52,8 +52,12 @@ def statistics(documents: Sequence[Document], benchmark: Benchmark) -> dict[str,
 def letter_counts(documents: Iterable[Document], benchmark: Benchmark) -> dict[str, int]:
     """How often each letter is right, over documents with a reference."""
     counts = Counter(letter for document in documents for letter in right_letters(document, benchmark))
-    letters = next(iter(benchmark.formats.values())).letters
-    return {letter: counts[letter] for letter in letters}
+    return {letter: counts[letter] for letter in _letters_of(benchmark)}
+
+
+def _letters_of(benchmark: Benchmark) -> str:
+    """The option letters of all types; those of one type begin those of another."""
+    return max((answer_format.letters for answer_format in benchmark.formats.values()), key=len)
 
 
 def right_letters(document: Document, benchmark: Benchmark) -> list[str]:

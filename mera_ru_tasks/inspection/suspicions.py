@@ -88,8 +88,8 @@ def _units(documents: Sequence[Document], benchmark: Benchmark) -> Iterator[Find
         answer_format = format_of(document.content, benchmark)
         if document.reference and answer_format is not None and answer_format.unit:
             letters, unit = split_reference(document.reference, answer_format)
-            name = f"option_{'abcd'[answer_format.letters.index(letters[0])]}"
-            if normalise(unit) not in normalise(document.inputs.get(name, "")):
+            name = f"option_{'abcdefgh'[answer_format.letters.index(letters[0])]}"
+            if name in document.inputs and normalise(unit) not in normalise(document.inputs[name]):
                 yield document.finding(
                     "outputs", f"the unit {unit!r} does not stand in the right option, inputs.{name}",
                     "Copy the unit from the option's text, or mend the letter.",
@@ -161,9 +161,9 @@ def _letters(documents: Sequence[Document], benchmark: Benchmark) -> Iterator[Fi
     """One letter of four should be right about as often as the next; of several of six there is no such rule."""
     for split in ("test", "shots"):
         answered = [document for document in documents if document.split == split and document.reference]
-        if len(answered) < _FEW or None in benchmark.formats:
-            continue
         counts = letter_counts(answered, benchmark)
+        if len(answered) < _FEW or not counts:
+            continue
         most, least = max(counts, key=lambda x: counts[x]), min(counts, key=lambda x: counts[x])
         alone = all(len(right_letters(document, benchmark)) == 1 for document in answered)
         if not counts[least] or (alone and counts[most] > 2 * counts[least]):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
 from mera_ru_tasks.checks import row_id
 from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.own_dataset import of_config
 from mera_ru_tasks.runs import TaskLog, newest
 from mera_ru_tasks.samples import STRICT, Sample
 from mera_ru_tasks.submission import rules
@@ -39,20 +40,48 @@ class Answers:
         return any(str(sample.doc.get("outputs") or "").strip() for sample in self.samples.values())
 
 
-def choose(logs: Sequence[TaskLog], model: str | None = None) -> dict[str, TaskLog]:
-    """Choose the newest log of each of the leaderboard's tasks.
+def benchmarks_of(logs: Sequence[TaskLog], tasks: Sequence[str]) -> Sequence[Benchmark]:
+    """What a submission answers: the datasets of the tasks named, which are users' own, else the leaderboard's.
+
+    Raises:
+        RunError: there is no log of a task, or it is no task on a user's own dataset.
+    """
+    return [_own(logs, task) for task in tasks] or LEADERBOARD
+
+
+def _own(logs: Sequence[TaskLog], task: str) -> Benchmark:
+    found = [log for log in newest(logs) if log.task == task]
+    if not found:
+        names = ", ".join(sorted({log.task for log in logs}))
+        raise RunError(f"There is no log of the task {task!r}. There are logs of: {names}.")
+    benchmark = of_config(task, found[0].config)
+    if benchmark is None:
+        place = found[0].run.results_file or f"results_{found[0].run.date}.json, which is not beside {found[0].file},"
+        raise RunError(
+            f"{place} does not say that {task!r} is a task on your own dataset. --task names such tasks alone; without "
+            "it the leaderboard's are packed."
+        )
+    return benchmark
+
+
+def choose(
+    logs: Sequence[TaskLog], benchmarks: Sequence[Benchmark] = LEADERBOARD, model: str | None = None
+) -> dict[str, TaskLog]:
+    """Choose the newest log of the task of each benchmark.
 
     Args:
         logs: what was found.
+        benchmarks: what is submitted.
         model: the model whose logs to take; needed only where there are several.
 
     Returns:
-        By the benchmark's name; a benchmark without a log is absent.
+        By the benchmark's name, which is the task's; a benchmark without a log is absent.
 
     Raises:
         RunError: the model is not among the logs, or there are several and none was named.
     """
-    usable = [log for log in logs if not rules.why_not(log.task)]
+    names = {benchmark.name for benchmark in benchmarks}
+    usable = [log for log in logs if log.task in names]
     models = sorted({log.run.model for log in usable})
     if model is not None and models and model not in models:
         raise RunError(f"No log of the model {model!r} is there. There are logs of: {', '.join(map(repr, models))}.")
@@ -61,17 +90,14 @@ def choose(logs: Sequence[TaskLog], model: str | None = None) -> dict[str, TaskL
             f"The logs are of several models: {', '.join(map(repr, models))}. A submission is of one: name it with "
             "--model, or name its folder only."
         )
-    chosen = {}
-    for log in newest(log for log in usable if model is None or log.run.model == model):
-        known = benchmark_of_task(log.task)
-        assert known is not None, "only tasks of ours are usable"
-        chosen[known[0].name] = log
-    return chosen
+    return {log.task: log for log in newest(log for log in usable if model is None or log.run.model == model)}
 
 
-def missing_tasks(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> Iterator[Problem]:
-    """A problem for each of the leaderboard's tasks without a log, with what there is instead."""
-    for benchmark in LEADERBOARD:
+def missing_tasks(
+    logs: Sequence[TaskLog], benchmarks: Sequence[Benchmark], chosen: Mapping[str, TaskLog]
+) -> Iterator[Problem]:
+    """A problem for each benchmark without a log, with what there is instead."""
+    for benchmark in benchmarks:
         if benchmark.name in chosen:
             continue
         others = {log.task for log in logs if (known := benchmark_of_task(log.task)) and known[0] is benchmark}
@@ -102,7 +128,7 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Prob
             remedy = "Each id may stand once: name the log of one run, as lm-eval wrote it."
             problems.append(Problem(log.task, sample.place, what, remedy))
             continue
-        if setting := rules.sampling(sample.generation):
+        if benchmark in LEADERBOARD and (setting := rules.sampling(sample.generation)):
             sampled.append((identity, setting))
         if not _is_text(sample.response):
             what = f"the response to id {identity} holds half a character (a lone surrogate), so it is no text"

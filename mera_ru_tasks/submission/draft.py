@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mera_ru_tasks.benchmarks import LEADERBOARD
 from mera_ru_tasks.runs import TaskLog
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.archive import secrets_in
-from mera_ru_tasks.submission.collect import Answers, choose, missing_tasks, read_answers
+from mera_ru_tasks.submission.collect import Answers, benchmarks_of, choose, missing_tasks, read_answers
 from mera_ru_tasks.submission.expected import check_ids, check_questions, expected_rows
 from mera_ru_tasks.submission.problems import Problem, name_ids
 
@@ -36,30 +35,34 @@ class Draft:
         return list(self.problems)
 
 
-def prepare(logs: Sequence[TaskLog], *, model: str | None = None, data: Path | None = None) -> Draft:
+def prepare(
+    logs: Sequence[TaskLog], *, model: str | None = None, data: Path | None = None, tasks: Sequence[str] = ()
+) -> Draft:
     """Choose among the logs, read the responses and check them.
 
     Args:
         logs: what was found (see `runs.find_logs`).
         model: the model to take, where there are several.
         data: a folder with the data, to check ids and questions against.
+        tasks: tasks on users' own datasets, to be packed in place of the leaderboard's.
 
     Raises:
         RunError: a log is broken, or the choice of a model is open.
         DataError: the data are missing or wrong.
     """
-    chosen = choose(logs, model)
-    problems = list(missing_tasks(logs, chosen))
+    benchmarks = benchmarks_of(logs, tasks)
+    chosen = choose(logs, benchmarks, model)
+    problems = list(missing_tasks(logs, benchmarks, chosen))
     answers: list[Answers] = []
     unchecked: list[str] = []
-    for benchmark in LEADERBOARD:
+    for benchmark in benchmarks:
         if benchmark.name not in chosen:
             continue
         log = chosen[benchmark.name]
         read, found = read_answers(benchmark, log)
         expected = expected_rows(benchmark, data)
         docs = {identity: sample.doc for identity, sample in read.samples.items()}
-        problems += rules.check_log(log, benchmark)
+        problems += rules.check_log(log, benchmark, len(read.samples))
         problems += found
         problems += check_ids(docs.keys(), expected, log.task, str(log.file))
         problems += check_questions(docs, expected, log.task, str(log.file))
@@ -93,7 +96,8 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[str]) -> I
     if referenced := [part.benchmark.title for part in answers if part.referenced]:
         yield f"{', '.join(referenced)}: the logs hold reference answers, which become public with the submission."
     if unchecked:
+        counted = "only counted" if answers[0].benchmark.test_size else "not checked"
         yield (
-            f"{', '.join(unchecked)}: no data are at hand, so ids were only counted. To have each checked, name data "
+            f"{', '.join(unchecked)}: no data are at hand, so ids were {counted}. To have each checked, name data "
             "with --data DIR or MERA_RU_DATA."
         )

@@ -38,8 +38,15 @@ def why_not(task: str) -> str:
     return "" if benchmark in LEADERBOARD else "it is for diagnosis, outside the leaderboard"
 
 
-def check_log(log: TaskLog, benchmark: Benchmark) -> Iterator[Problem]:
-    """Check what the run's results say of one task: results there, no shots, no limit."""
+def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Problem]:
+    """Check what the run's results say of one task: results there, no limit and, for the leaderboard, no shots.
+
+    Args:
+        log: the task's log.
+        benchmark: what it answers.
+        answered: how many documents it holds. lm-eval's own count is of documents with a score, of which a test set
+            with closed answers has none.
+    """
     if log.run.results_file is None:
         yield Problem(
             log.task, str(log.file), f"its results file, results_{log.run.date}.json, is not beside it",
@@ -47,20 +54,19 @@ def check_log(log: TaskLog, benchmark: Benchmark) -> Iterator[Problem]:
         )  # fmt: skip
         return
     place = str(log.run.results_file)
-    if log.num_fewshot != 0:
+    if log.num_fewshot != 0 and benchmark in LEADERBOARD:
         yield Problem(
             log.task, place, f"`n-shot` is {log.num_fewshot!r}, not 0",
             "The leaderboard is zero-shot: run again without --num_fewshot.",
         )  # fmt: skip
-    counts = log.document_counts
     limit = log.run.config.get("limit")
-    if counts and counts[1] < counts[0]:
-        yield Problem(
-            log.task, place, f"only {counts[1]} of {counts[0]} documents were run (--limit or --samples)",
-            "Run again without --limit and --samples.", hole=True,
-        )  # fmt: skip
-    elif counts is None and limit is not None:
+    if limit is not None:
         yield Problem(log.task, place, f"the run had --limit {limit}", "Run again without --limit.", hole=True)
+    elif log.size is not None and answered < log.size:
+        yield Problem(
+            log.task, str(log.file), f"it holds only {answered} of the task's {log.size} documents",
+            "Run again without --samples; if the run had none, the log is not whole: copy it again.", hole=True,
+        )  # fmt: skip
 
 
 def sampling(generation: Mapping[str, Any]) -> str:

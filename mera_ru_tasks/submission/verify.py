@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import lzma
@@ -9,13 +10,14 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark
+from mera_ru_tasks.benchmarks import LEADERBOARD, PHRASE, Benchmark
 from mera_ru_tasks.checks import row_id
 from mera_ru_tasks.errors import RunError, SubmissionError
-from mera_ru_tasks.runs import SAMPLES_NAME
+from mera_ru_tasks.own_dataset import of_config
+from mera_ru_tasks.runs import SAMPLES_NAME, as_mapping
 from mera_ru_tasks.samples import STRICT, parse_samples
 from mera_ru_tasks.submission.archive import LOGS
 from mera_ru_tasks.submission.expected import check_ids, expected_rows
@@ -24,15 +26,19 @@ from mera_ru_tasks.submission.problems import Problem, name_ids
 # Far above any honest submission, far below what would fill a machine's memory.
 _LARGEST = 1 << 30
 _REPACK = "Pack it again with `mera-ru submit`."
+_RESULTS = re.compile(r"(^|/)results[^/]*\.json$")
 _FORM = '{"data": {"test": [{"outputs": "…", "meta": {"id": 1}}, …]}}'
 
 
-def verify(file: Path, data: Path | None = None) -> tuple[dict[str, dict[int, str]], list[Problem]]:
+def verify(
+    file: Path, data: Path | None = None, tasks: Sequence[str] = ()
+) -> tuple[dict[str, dict[int, str]], list[Problem]]:
     """Check a submission archive.
 
     Args:
         file: the archive.
         data: a folder with the data; default as in `expected.expected_rows`.
+        tasks: tasks on users' own datasets that it must answer, in place of the leaderboard's.
 
     Returns:
         The responses by task file and id, as far as they could be read, and everything that is wrong.
@@ -42,19 +48,42 @@ def verify(file: Path, data: Path | None = None) -> tuple[dict[str, dict[int, st
         DataError: the data are missing or wrong.
     """
     archive = _open(file.read_bytes(), str(file))
-    problems = list(_check_names(archive))
+    problems: list[Problem] = []
+    logs = _read(archive, LOGS, LOGS, problems)
+    benchmarks = [_own(logs, task, problems) for task in tasks] or LEADERBOARD
+    problems += _check_names(archive, benchmarks)
     answers: dict[str, dict[int, str]] = {}
-    for benchmark in LEADERBOARD:
+    for benchmark in benchmarks:
         name = f"{benchmark.title}.json"
         content = _read(archive, name, benchmark.title, problems)
         if content is None:
             continue
         answers[name] = _check_task(content, name, benchmark.title, problems)
         problems += check_ids(answers[name].keys(), expected_rows(benchmark, data), benchmark.title, name)
-    logs = _read(archive, LOGS, LOGS, problems)
     if logs is not None:
-        problems += _check_logs(logs, answers)
+        problems += _check_logs(logs, answers, benchmarks)
     return answers, problems
+
+
+def _own(logs: bytes | None, task: str, problems: list[Problem]) -> Benchmark:
+    """A task's own dataset, by the configuration that a results log in the archive holds."""
+    with contextlib.suppress(SubmissionError):
+        archive = _open(logs or b"", LOGS)
+        for name in archive.namelist():
+            content = _read(archive, name, task, []) if _RESULTS.search(name) else None
+            if content and (benchmark := _configured(content, task)):
+                return benchmark
+    what = f"no results log in it says that {task!r} is a task on a user's own dataset"
+    problems.append(Problem(task, LOGS, what, _REPACK))
+    return Benchmark(task, task, None, (task.lower(),), (), (), None, {None: PHRASE})
+
+
+def _configured(results: bytes, task: str) -> Benchmark | None:
+    try:
+        content = as_mapping(json.loads(results.decode("utf-8")))
+        return of_config(task, as_mapping(as_mapping(content.get("configs")).get(task)))
+    except (ValueError, RecursionError):  # no JSON, or settings that make no task
+        return None
 
 
 def _open(content: bytes, name: str) -> zipfile.ZipFile:
@@ -64,8 +93,8 @@ def _open(content: bytes, name: str) -> zipfile.ZipFile:
         raise SubmissionError(f"{name} is no zip archive ({error}). {_REPACK}") from error
 
 
-def _check_names(archive: zipfile.ZipFile) -> Iterator[Problem]:
-    wanted = {*(f"{benchmark.title}.json" for benchmark in LEADERBOARD), LOGS}
+def _check_names(archive: zipfile.ZipFile, benchmarks: Sequence[Benchmark]) -> Iterator[Problem]:
+    wanted = {*(f"{benchmark.title}.json" for benchmark in benchmarks), LOGS}
     names = Counter(entry.filename for entry in archive.infolist() if not entry.is_dir())
     for name, count in names.items():
         if count > 1:
@@ -134,7 +163,9 @@ def _check_task(content: bytes, name: str, task: str, problems: list[Problem]) -
     return answers
 
 
-def _check_logs(content: bytes, answers: Mapping[str, Mapping[int, str]]) -> Iterator[Problem]:
+def _check_logs(
+    content: bytes, answers: Mapping[str, Mapping[int, str]], benchmarks: Sequence[Benchmark]
+) -> Iterator[Problem]:
     """Check that the logs are whole and, where they are of our tasks, that they hold the same responses."""
     try:
         logs = _open(content, LOGS)
@@ -146,12 +177,12 @@ def _check_logs(content: bytes, answers: Mapping[str, Mapping[int, str]]) -> Ite
         if _escapes(name):
             yield Problem(LOGS, repr(name), "its name leads out of the archive", _REPACK)
     samples = [name for name in names if re.search(r"(^|/)samples_[^/]*\.jsonl?$", name)]
-    results = [name for name in names if re.search(r"(^|/)results[^/]*\.json$", name)]
+    results = [name for name in names if _RESULTS.search(name)]
     for kind, found in (("samples_TASK_DATE.jsonl", samples), ("results_DATE.json", results)):
         if not found:
             yield Problem(LOGS, LOGS, f"it holds no log {kind}", _REPACK)
     unpacked: list[Problem] = []
-    for benchmark in LEADERBOARD:
+    for benchmark in benchmarks:
         own = [name for name in samples if _is_log_of(name, benchmark)]
         given = answers.get(f"{benchmark.title}.json")
         for name in own:
@@ -176,3 +207,5 @@ def _compare(lines: bytes, name: str, given: Mapping[int, str], benchmark: Bench
     other = [identity for identity, response in given.items() if logged.get(identity) != response]
     if other:
         yield Problem(benchmark.title, place, f"other responses than in the log: {name_ids(other)}", _REPACK)
+    if left := [identity for identity in logged if identity is not None and identity not in given]:
+        yield Problem(benchmark.title, place, f"in the log, but not answered: {name_ids(left)}", _REPACK, hole=True)

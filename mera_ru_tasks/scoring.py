@@ -18,7 +18,8 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # One document's part in a group metric: the group's id, its number of documents, and whether this one is right.
 GroupPart = tuple[int, int, int]
-_NO_WHOLE_GROUP: GroupPart = (-1, 2, 0)
+# A part of no group at all: of so large a group that it is never whole, however many processes have one such part.
+NO_WHOLE_GROUP: GroupPart = (-1, 1 << 40, 0)
 
 
 def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
     if score is None:
         return {}
     part = _group_part(doc, "group_judge_score", int(score == 1))
-    return {"judge_score": score, **(dict.fromkeys(part, _NO_WHOLE_GROUP) if math.isnan(score) else part)}
+    return {"judge_score": score, **(dict.fromkeys(part, NO_WHOLE_GROUP) if math.isnan(score) else part)}
 
 
 def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:

@@ -442,7 +442,11 @@ REAL = {
         ["riddles_closed"],
         "(do_sample=True): ids 1 to 3",
     ),
-    "samples": ({"samples": {"riddles_closed": [0, 4]}}, ["riddles_closed"], "holds only 2 of the task's 500 documents"),
+    "samples": (
+        {"samples": {"riddles_closed": [0, 4]}},
+        ["riddles_closed"],
+        "only 2 of the task's 500",
+    ),
     "prefill": ({"limit": 3}, ["riddles_closed_prefill"], "the log of `riddles_closed_prefill` cannot stand for it"),
     "sample data": ({"limit": 3}, ["riddles_sample"], "the log of `riddles_sample` cannot stand for it"),
     "public shots": ({}, ["riddles_closed_shots"], "the log of `riddles_closed_shots` cannot stand for it"),

@@ -92,7 +92,8 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
                 scores = {
                     (name, sample.pipeline): checked(name, part, place)
                     for name, part in sample.metrics.items()
-                    if name in METRICS
+                    # NaN is a missing verdict (see `scoring.score_judged`).
+                    if name in METRICS and not (name == "judge_score" and part != part)
                 }
                 if sample.doc_hash not in pool:
                     _check_document(sample)

@@ -14,6 +14,7 @@ from mera_ru_tasks.comparison.chance import chance_level
 from mera_ru_tasks.comparison.comparing import compare
 from mera_ru_tasks.runs import find_logs
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
+from mera_ru_tasks.scoring import NO_WHOLE_GROUP
 
 TASK = "russian_regions_sample"
 STRONG_LABEL = "strong-7b"
@@ -310,6 +311,7 @@ def test_closed_references_give_no_scores(tmp_path, mera_ru):
     outcome = mera_ru("compare", tmp_path / "results", "--format", "json")
     assert json.loads(outcome.out)["scores"] == []
     assert "has no scores: its documents have no reference answer" in outcome.err
+    assert "documents were run" not in outcome.err, "all of them were"
 
 
 def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
@@ -328,6 +330,21 @@ def test_a_score_that_is_none_is_never_counted(copied, value):
     comparison = compare([copied])
     assert row_of(comparison, TASK, WEAK).score.n == 59
     assert any("the metric `exact_match` is" in problem for problem in comparison.problems)
+
+
+def test_a_verdict_that_is_missing_costs_no_other_score(copied):
+    """Of several processes one that had no verdict says NaN, so that lm-eval can put them together."""
+    wanted = {"judge_score": float("nan"), "group_judge_score": list(NO_WHOLE_GROUP)}
+
+    def judged(row):
+        scores = wanted if row["doc_id"] < 2 else {"judge_score": 1.0, "group_judge_score": row["group_exact_match"]}
+        return {**row, **scores, "metrics": [*row["metrics"], *scores]} if row["filter"] == STRICT else row
+
+    edit_rows(log_file(copied, WEAK), judged)
+    comparison = compare([copied])
+    assert row_of(comparison, TASK, WEAK).score.n == 60
+    assert row_of(comparison, TASK, WEAK, "judge_score").score.n == 58
+    assert row_of(comparison, TASK, WEAK, "group_judge_score").score.n == 19
 
 
 def test_nothing_to_compare_is_an_error(tmp_path, copied, mera_ru):

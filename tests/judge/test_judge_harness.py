@@ -204,6 +204,7 @@ def test_a_process_without_a_verdict_does_not_lose_the_run_of_all(monkeypatch, c
     assert math.isnan(scores["judge_score"])
     assert math.isnan(scoring.group_mean([scores["group_judge_score"]]))
     assert scoring.group_mean([scores["group_judge_score"], (0, 1, 1)]) == 1.0
+    assert math.isnan(scoring.group_mean([scores["group_judge_score"]] * 2)), "two processes without a verdict"
 
 
 def test_a_response_travels_between_processes_as_a_string():

@@ -46,7 +46,7 @@ unit: $(VENV)/dev chromium
 # On the lowest versions that pyproject.toml allows: all tests but those of the reading, the documents and the sample data,
 # which no library's version can change.
 lowest: $(LOWEST)/dev
-	$(LOWEST)/bin/pytest --numprocesses 2 --ignore tests/reading --ignore tests/test_strict.py --ignore tests/test_docs.py \
+	$(LOWEST)/bin/pytest --numprocesses 2 --ignore tests/reading --ignore tests/test_strict.py --ignore tests/docs \
 	    --ignore tests/test_sample_data.py
 
 # For the tests of the report in a real browser, which are skipped where there is none.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command import Command
 from environments import build_wheel, copy_lean_lm_eval
 
 
@@ -18,3 +19,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lean_lm_eval(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds lm-eval with one task of its own."""
     return copy_lean_lm_eval(tmp_path_factory.mktemp("lean"))
+
+
+@pytest.fixture
+def mera_ru(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """The command `mera-ru`, in a folder of the test's own and a terminal wide enough for no line to break."""
+    monkeypatch.delenv("MERA_RU_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    return Command(capsys, monkeypatch)

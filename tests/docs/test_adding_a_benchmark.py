@@ -1,0 +1,34 @@
+"""The documented way to add a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from documents import REPOSITORY, blocks
+from rows import data_folder
+from scripted import reference, run
+
+from mera_ru_tasks import benchmarks
+from mera_ru_tasks.paths import yaml_folder
+
+
+def test_the_documented_way_to_add_a_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = REPOSITORY / "CONTRIBUTING.md"
+    [python], [task] = blocks(document, "python"), blocks(document, "yaml")
+    assert len((python + task).splitlines()) < 30
+    names = dict(vars(benchmarks))
+    exec(python, names)
+    added: benchmarks.Benchmark = names["PROVERBS"]
+    monkeypatch.setitem(benchmarks.BENCHMARKS, added.name, added)  # type: ignore[arg-type]
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    for base in yaml_folder().glob("_*_yaml"):
+        (tasks / base.name).write_bytes(base.read_bytes())
+    (tasks / "proverbs.yaml").write_text(task)
+    row = {
+        "instruction": "{text}", "inputs": dict.fromkeys(added.inputs, "слово"), "outputs": "В", "meta": {"id": 1},
+    }  # fmt: skip
+    results = run(None, ["proverbs"], reference, data=data_folder(tmp_path, "Proverbs", [row]), task_folders=[tasks])
+    assert results["results"]["proverbs"]["exact_match,strict-match"] == 1
+    assert results["results"]["proverbs"]["exact_match,flexible-extract"] == 1

@@ -1,0 +1,167 @@
+"""The tasks, metrics, files, links and messages that the documentation names exist."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+from documents import _FENCE, DOCUMENTS, README, REPOSITORY, blocks, each_document, known_tasks, spans, text_of
+from lm_eval.config import evaluate_config
+
+from mera_ru_tasks import __version__, benchmarks, own_dataset, scoring
+from mera_ru_tasks.paths import yaml_folder
+
+
+@cache
+def code() -> str:
+    return "\n".join(text_of(path) for path in sorted((REPOSITORY / "mera_ru_tasks").rglob("*.py")))
+
+
+@each_document
+def test_each_task_setting_and_variable_exists(document: Path) -> None:
+    known = known_tasks() | set(benchmarks.BENCHMARKS) | {"mera_ru_tasks"}
+    for span in spans(document):
+        if re.fullmatch(r"(enantiosemy|riddles|russian_regions|mera_ru)(_[a-z]+)*", span):
+            assert span in known or f'"{span}"' in code() or f"{span}:" in code(), span
+        for name in re.findall(r"\bMERA_RU_\w+|\bmera_ru_\w+(?=:)", span):
+            assert name in code(), span
+
+
+def test_the_readme_names_every_task() -> None:
+    named = set(spans(README))
+    assert not sorted({path.stem for path in yaml_folder().glob("*.yaml")} - named)
+
+
+@pytest.mark.parametrize("benchmark", ["enantiosemy", "riddles", "russian_regions"])
+def test_a_task_readme_names_its_tasks_and_their_version(benchmark: str) -> None:
+    document = yaml_folder() / f"README_{benchmark}.md"
+    own_tasks = {path.stem for path in yaml_folder().glob(f"{benchmark}*.yaml")}
+    assert own_tasks <= set(re.findall(r"^\* `(\w+)`: ", text_of(document), re.MULTILINE))
+    for task in own_tasks:
+        version = yaml.load((yaml_folder() / f"{task}.yaml").read_text(), Loader=_Loader)["metadata"]["version"]
+        assert f"* Version {version}:" in text_of(document)
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads lm-eval's YAML, with functions as their names."""
+
+
+_Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+
+
+def table(document: Path, heading: str) -> list[list[str]]:
+    """The rows of the first table below a heading."""
+    section = re.search(rf"^#+ {heading}\n(.*?)(?=^#|\Z)", text_of(document), re.DOTALL | re.MULTILINE)
+    assert section, heading
+    lines = [line for line in section[1].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_metrics_table_is_the_tasks_own() -> None:
+    """Each metric stands at its benchmarks, with its pipeline where it has only one."""
+    metrics: dict[str, set[str]] = {}
+    titles = {"enantiosemy": "Enantiosemy", "riddles": "Riddles", "russian_regions": "RussianRegions"}
+    for name, title in titles.items():
+        base = yaml.load((yaml_folder() / f"_{name}_yaml").read_text(encoding="utf-8"), Loader=_Loader)
+        for metric in base["metric_list"]:
+            metrics.setdefault(metric["metric"], set()).add(title)
+    rows = {row[0].strip("`"): row[1] for row in table(README, "Metrics")}
+    assert rows.keys() == metrics.keys()
+    for metric, where in rows.items():
+        named = (
+            set(titles.values()) if where.startswith("all") else {title for title in titles.values() if title in where}
+        )
+        assert named == metrics[metric], metric
+    for metric in ("judge_score", "group_judge_score"):
+        assert "`strict-match` only" in rows[metric]
+    several = {"letters": "АБ", "most": 2, "unit": False}
+    one = {**several, "most": 1}
+    for answer_format in (several, one):
+        meta = {"id": 1, "group_id": 1, "group_size": 1}
+        doc = {"outputs": "А", "meta": meta, "answer_format": answer_format}
+        flexible_only = scoring.score_flexible(doc, "А", "А").keys() - scoring.score_strict(doc, "А").keys()
+        for metric in scoring.score_flexible(doc, "А", "А"):
+            assert ("`flexible-extract` only" in rows[metric]) == (metric in flexible_only), metric
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text_of(document)), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@each_document
+def test_each_link_leads_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", _FENCE.sub("", text_of(document))):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (document.parent / path) if path else document
+        assert file.exists(), target
+        # A section that is to become the README's names the README's anchors.
+        known = anchors(file) | (anchors(README) if document.name.startswith("docs_") else set())
+        assert not anchor or anchor in known, target
+
+
+@each_document
+def test_each_file_of_ours_that_is_named_exists(document: Path) -> None:
+    made = re.findall(r"add `(yaml_tasks/\w+\.yaml)`", text_of(document))
+    for span in spans(document):
+        if re.match(r"(mera_ru_tasks|tests|yaml_tasks|benchmarks|\.ci)/", span) and span not in made:
+            assert list(REPOSITORY.glob(span)), span
+        elif re.fullmatch(r"[\w.-]+\.(py|md|toml|pth|cff)|_\w+_yaml|Makefile", span):
+            assert list(REPOSITORY.glob(span)) + list(REPOSITORY.glob(f"[!.]*/**/{span}")), span
+
+
+def test_the_map_of_the_package_is_whole() -> None:
+    named = set(spans(REPOSITORY / "CONTRIBUTING.md"))
+    rooms = {path.name + "/" * path.is_dir() for path in (REPOSITORY / "mera_ru_tasks").iterdir()}
+    expected = {f"mera_ru_tasks/{name}" for name in rooms - {"__pycache__/", "py.typed", "yaml_tasks/"}}
+    assert not sorted(expected - named)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load(text_of(REPOSITORY / "CITATION.cff"))
+    assert (citation["title"], citation["version"], citation["license"]) == ("mera-ru-tasks", __version__, "MIT")
+
+
+@cache
+def messages() -> str:
+    """Every string of the package and of lm-eval's checks of a run, a line each, with `…` for what is put in."""
+    sources = [*(REPOSITORY / "mera_ru_tasks").rglob("*.py"), Path(evaluate_config.__file__)]
+    found = []
+    for path in sources:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                found.append(
+                    "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+                )
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(re.sub(r"%[sd]", "…", node.value))
+    return "\n".join(message.replace("\n", " ") for message in found)
+
+
+def test_each_message_in_the_table_of_troubles_is_one_that_is_said() -> None:
+    rows = table(README, "When something goes wrong")
+    quoted = [row[0][1:-1] for row in rows if re.fullmatch(r"`[^`]+`", row[0])]
+    assert len(quoted) >= 3
+    for message in quoted:
+        constant = re.sub(r"(?<=Tasks not found: ).*", "", message)
+        pattern = ".*".join(re.escape(part.strip()) for part in constant.split("…"))
+        assert re.search(pattern, messages()), message
+
+
+@each_document
+def test_each_json_block_is_json(document: Path) -> None:
+    for block in blocks(document, "json"):
+        json.loads(block)
+
+
+def test_the_settings_of_an_own_dataset_are_all_documented() -> None:
+    documented = " ".join(span for document in DOCUMENTS for span in spans(document))
+    assert not [setting for setting in own_dataset.SETTINGS if setting not in documented]

@@ -1,0 +1,53 @@
+"""The documentation, and what stands in it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from lm_eval.tasks import TaskManager
+
+from mera_ru_tasks.paths import yaml_folder
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "yaml_tasks/*.md", "mera_ru_tasks/sample_data/*.md")
+    for path in REPOSITORY.glob(pattern)
+    if path.name != "CHANGELOG.md"  # it tells of the past
+)
+
+
+README = REPOSITORY / "README.md"
+
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@cache
+def text_of(document: Path) -> str:
+    return document.read_text(encoding="utf-8")
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return [body for name, body in _FENCE.findall(text_of(document)) if name == language]
+
+
+def spans(document: Path) -> list[str]:
+    """The inline code of a document."""
+    return re.findall(r"`([^`\n]+)`", _FENCE.sub("", text_of(document)))
+
+
+@cache
+def known_tasks() -> frozenset[str]:
+    """Our tasks, groups and tags, and those that the documents' own YAML blocks make."""
+    ours = TaskManager(include_defaults=False, include_path=str(yaml_folder())).all_tasks
+    made = [re.findall(r"^task: (\w+)$", block, re.MULTILINE) for doc in DOCUMENTS for block in blocks(doc, "yaml")]
+    return frozenset(ours).union(*made)

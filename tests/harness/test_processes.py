@@ -1,0 +1,161 @@
+"""Scores depend neither on the documents' order nor on the number of processes."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import lm_eval
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from known_scores import CASES, EXPECTED, REGIONS, answer_of, numbers
+from lm_eval.tasks import TaskManager
+from rows import data_folder, riddle
+from scripted import Answer, ScriptedModel, run
+
+from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.harness import group_mean
+from mera_ru_tasks.paths import yaml_folder
+
+
+class World:
+    """What the processes of one run share."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._meeting = threading.Barrier(size, timeout=60)
+        self._brought: list[Any] = [None] * size
+
+    def exchange(self, rank: int, value: Any) -> list[Any]:
+        """Wait for all processes, and get what each brought."""
+        self._brought[rank] = value
+        self._meeting.wait()
+        brought = list(self._brought)
+        self._meeting.wait()
+        return brought
+
+
+class Process(ScriptedModel):
+    """One of several processes, of which each gets a share of the documents, as lm-eval's engines have them."""
+
+    def __init__(self, answer: Answer, world: World, rank: int) -> None:
+        super().__init__(answer)
+        self.world = world
+        self._rank, self._world_size, self._device = rank, world.size, torch.device("cpu")
+
+    def all_gather(self, tensor: torch.Tensor) -> torch.Tensor:
+        return torch.stack(self.world.exchange(self.rank, tensor))
+
+    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
+        brought = self.world.exchange(self.rank, pickle.loads(pickle.dumps(obj)))
+        return brought if self.rank == dst else None
+
+    def barrier(self) -> None:
+        self.world.exchange(self.rank, None)
+
+
+def run_in_processes(size: int, task: str, root: Path, answer: Answer, shots: int = 0) -> dict[str, Any]:
+    """Evaluate with `size` processes, each a thread with tasks of its own, and return what the first one reports."""
+    world = World(size)
+    loaded = []
+    for _ in range(size):
+        manager = TaskManager(
+            include_defaults=False, include_path=str(yaml_folder()), metadata={"mera_ru_data": str(root)}
+        )
+        loaded.append(manager.load([task]))
+        built = loaded[-1]["tasks"][task]
+        built.set_config("num_fewshot", shots)
+        built.set_fewshot_seed(1234)
+
+    def evaluate(rank: int) -> Any:
+        return lm_eval.evaluate(Process(answer, world, rank), loaded[rank], bootstrap_iters=0)
+
+    with ThreadPoolExecutor(size) as pool:
+        reports = list(pool.map(evaluate, range(size)))
+    assert reports[1:] == [None] * (size - 1)
+    return reports[0]
+
+
+def right_once(answer: Answer) -> Answer:
+    """A model that is right only when it is asked first: lm-eval pads the shares of processes with asking again."""
+    asked = set()
+
+    def once(doc: Mapping[str, Any], prompt: str) -> str | None:
+        identity = doc["meta"]["id"]
+        if identity in asked:
+            return "Ответ: Ж"
+        asked.add(identity)
+        return answer(doc, prompt)
+
+    return once
+
+
+@pytest.mark.parametrize("task", ["russian_regions", "enantiosemy"])
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_scores_do_not_depend_on_the_number_of_processes(tmp_path: Path, task: str, size: int) -> None:
+    cases = CASES[task]
+    shots = [{**row, "meta": {**row["meta"], "id": row["meta"]["id"] + 100, "group_id": 50}} for row, _ in cases[:3]]
+    root = data_folder(tmp_path, task, [row for row, _ in cases], shots)
+    results = run_in_processes(size, task, root, right_once(answer_of(cases)), shots=2)
+    alone = run(None, [task], answer_of(cases), data=root, num_fewshot=2)
+    assert numbers(results, task) == pytest.approx(EXPECTED[task])
+
+    def logged(report: Mapping[str, Any]) -> list[Any]:
+        samples = ({**sample, "resps": sample["resps"][0][:1]} for sample in report["samples"][task])
+        return sorted(samples, key=lambda sample: (sample["doc_id"], sample["filter"]))
+
+    assert logged(results) == logged(alone)
+
+
+def test_scores_do_not_depend_on_document_order(tmp_path: Path) -> None:
+    for number, order in enumerate((REGIONS, REGIONS[::-1], REGIONS[4:] + REGIONS[:4], REGIONS[::2] + REGIONS[1::2])):
+        root = data_folder(tmp_path / str(number), "russian_regions", [row for row, _ in order])
+        results = run(None, ["russian_regions"], answer_of(REGIONS), data=root)
+        assert numbers(results, "russian_regions") == pytest.approx(EXPECTED["russian_regions"])
+
+
+PARTS = st.lists(st.tuples(st.integers(0, 5), st.lists(st.integers(0, 1), min_size=1, max_size=4)), max_size=5,
+                 unique_by=lambda group: group[0])  # fmt: skip
+
+
+@given(groups=PARTS, data=st.data())
+def test_the_group_metric_is_the_share_of_whole_groups_in_any_order(
+    groups: list[tuple[int, list[int]]], data: st.DataObject
+) -> None:
+    parts = [(identity, len(correct), one) for identity, correct in groups for one in correct]
+    share = sum(all(correct) for _, correct in groups) / len(groups) if groups else float("nan")
+    assert group_mean(data.draw(st.permutations(parts))) == pytest.approx(share, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("processes", "refused"), [(None, False), ("1", False), ("2", False), ("3", True), ("8", True)]
+)
+def test_a_run_that_lm_eval_could_not_put_together_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: str | None, refused: bool
+) -> None:
+    if processes:
+        monkeypatch.setenv("WORLD_SIZE", processes)
+    root = data_folder(tmp_path, "riddles", [riddle(1), riddle(2), riddle(3, ""), riddle(4, "")])
+    if not refused:
+        run(None, ["riddles_closed"], data=root)
+        return
+    with pytest.raises(DataError) as caught:
+        run(None, ["riddles_closed"], data=root)
+    assert str(caught.value) == (
+        f"Riddles: so few documents have a reference answer that one of the {processes} processes would get none of "
+        "them, and lm-eval cannot put such a run together. Use one process, or data with all answers."
+    )
+
+
+@pytest.mark.parametrize("outputs", ["", "Снег"])
+def test_closed_or_open_throughout_any_number_of_processes_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: str
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    run(None, ["riddles_closed"], data=data_folder(tmp_path, "riddles", [riddle(1, outputs), riddle(2, outputs)]))

@@ -1,0 +1,88 @@
+"""A run's settings, and what its logs hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from known_scores import CASES, EXPECTED, REGIONS, answer_of, base_of, known_folder, numbers
+from rows import data_folder, riddle
+from scripted import run
+
+
+@pytest.mark.parametrize("task", ["russian_regions", "riddles_closed", "enantiosemy_prefill"])
+def test_predict_only_keeps_the_responses_and_scores_nothing(tmp_path: Path, task: str) -> None:
+    base = base_of(task)
+    cases = [case for case in CASES[base] if case[1] is not None]
+    root = data_folder(tmp_path, base, [row for row, _ in cases])
+    results = run(None, [task], answer_of(cases), data=root, predict_only=True)
+    assert set(numbers(results, task)) <= {"bypass,strict-match", "bypass,flexible-extract"}
+    logged = [sample["resps"][0][0] for sample in results["samples"][task] if sample["filter"] == "strict-match"]
+    assert logged == [answer_of(cases)(row, "\nОтвет:" * task.endswith("prefill")) for row, _ in cases]
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "sent"),
+    [
+        ("riddles_closed", None, {"until": [], "do_sample": False, "max_gen_toks": 1024}),
+        ("riddles_closed_prefill", None, {"until": ["\n"], "do_sample": False, "max_gen_toks": 32}),
+        ("riddles_closed", "max_gen_toks=64", {"until": [], "do_sample": False, "max_gen_toks": 64}),
+        ("riddles_closed", {"until": ["</s>"], "do_sample": True, "temperature": 0.7},
+         {"until": ["</s>"], "do_sample": True, "temperature": 0.7, "max_gen_toks": 1024}),
+        ("riddles_closed_prefill", {"max_gen_toks": 8}, {"until": ["\n"], "do_sample": False, "max_gen_toks": 8}),
+    ],
+)  # fmt: skip
+def test_generation_settings(tmp_path: Path, task: str, given: Any, sent: dict[str, Any]) -> None:
+    root = data_folder(tmp_path, "riddles", [riddle(1)])
+    samples = run(None, [task], data=root, gen_kwargs=given)["samples"][task]
+    assert samples[0]["arguments"][0][1] == sent
+
+
+@pytest.mark.parametrize(("given", "shown"), [(None, 0), (0, 0), (1, 1), (2, 2)])
+def test_zero_shots_unless_asked_for(tmp_path: Path, given: int | None, shown: int) -> None:
+    root = data_folder(tmp_path, "riddles", [riddle(1)], [riddle(2), riddle(3)])
+    results = run(None, ["riddles_closed"], data=root, num_fewshot=given)
+    assert results["samples"]["riddles_closed"][0]["arguments"][0][0].count("\nОтвет: Снег\n\n") == shown
+    assert (results["n-shot"]["riddles_closed"] or 0) == shown
+
+
+def test_the_logs_hold_both_readings_of_every_response(tmp_path: Path) -> None:
+    root = known_folder(tmp_path / "data")
+    run(tmp_path / "logs", ["russian_regions"], answer_of(REGIONS), data=root)
+    [results_file] = (tmp_path / "logs").rglob("results_*.json")
+    [samples_file] = (tmp_path / "logs").rglob("samples_russian_regions_*.jsonl")
+    results = json.loads(results_file.read_text(encoding="utf-8"))
+    assert numbers(results, "russian_regions") == pytest.approx(EXPECTED["russian_regions"])
+    lines = [json.loads(line) for line in samples_file.read_text(encoding="utf-8").splitlines()]
+    assert [(line["doc_id"], line["filter"]) for line in lines] == [
+        (number, name) for name in ("strict-match", "flexible-extract") for number in range(len(REGIONS))
+    ]
+    strict, flexible = lines[: len(REGIONS)], lines[len(REGIONS) :]
+    assert [line["filtered_resps"] for line in strict] == [[response] for _, response in REGIONS]
+    assert [line["filtered_resps"] for line in flexible] == [
+        ["А"], ["Б; файл"], ["В; вехотка"], ["А"], ["Б; файл"], ["В; вехотка"], ["А"], ["Б; папка"], ["Г; вехотка"],
+    ]  # fmt: skip
+    assert strict[1]["doc"]["meta"] == {"id": 2, "group_id": 0, "task_type": 2, "group_size": 3}
+    assert strict[1]["target"] == "Б; файл"
+    assert strict[5]["exact_match"] == 0
+    assert flexible[5]["exact_match"] == 1
+
+
+def test_an_empty_message_of_an_api_is_an_empty_response(tmp_path: Path) -> None:
+    root = data_folder(tmp_path / "data", "riddles", [riddle(1)])
+    run(tmp_path / "logs", ["riddles_closed"], lambda doc, prompt: None, data=root)
+    [file] = (tmp_path / "logs").rglob("samples_*.jsonl")
+    assert [json.loads(line)["filtered_resps"] for line in file.read_text(encoding="utf-8").splitlines()] == [
+        [""],
+        [""],
+    ]
+
+
+def test_half_a_character_does_not_cost_the_log(tmp_path: Path) -> None:
+    root = data_folder(tmp_path / "data", "riddles", [riddle(1), riddle(2)])
+    run(tmp_path / "logs", ["riddles_closed"], lambda doc, prompt: "Ответ: снег \ud83d", data=root)
+    [file] = (tmp_path / "logs").rglob("samples_*.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [line["resps"] for line in lines] == [[["Ответ: снег \ufffd"]]] * 4

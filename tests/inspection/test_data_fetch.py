@@ -1,0 +1,91 @@
+"""`mera-ru data fetch`: the hub's data, and what they serve for afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hub import COMMIT, hub
+from scripted import run
+from synthetic import make_prompts, make_rows, write_data
+
+from mera_ru_tasks.benchmarks import RUSSIAN_REGIONS, Benchmark
+from mera_ru_tasks.inspection import document
+from mera_ru_tasks.inspection.report import look_over
+from mera_ru_tasks.inspection.sources import Source
+
+
+def hub_files(benchmark: Benchmark) -> dict[str, bytes]:
+    """The benchmark as the hub has it: Parquet, prompts as text, absent inputs null, test answers closed."""
+    prompts = make_prompts(benchmark)
+    files = {}
+    for split, rows in zip(("test", "shots"), make_rows(benchmark), strict=True):
+        full = []
+        for row in rows:
+            prompt = prompts[row["instruction"]]
+            blocks = {name: text for name, text in prompt.items() if isinstance(text, str) and name != "instruction"}
+            inputs = {"lang_unit": None, "example_text": None, "region": None, **blocks, **row["inputs"]}
+            outputs = "" if split == "test" else row["outputs"]
+            full.append({**row, "instruction": prompt["instruction"], "inputs": inputs, "outputs": outputs})
+        stream = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(full), stream)
+        files[f"data/{split}-00000-of-00001.parquet"] = stream.getvalue()
+    return files
+
+
+FETCHED = {"test.json", "shots.json", "dataset_meta.json"}
+
+
+def call(environment: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from mera_ru_tasks.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+
+
+def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_path):
+    environment = {"HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0", "MERA_RU_DATA": "", "HF_TOKEN": ""}
+    with hub({RUSSIAN_REGIONS.hub: hub_files(RUSSIAN_REGIONS)}) as address:
+        online = {**environment, "HF_ENDPOINT": address}
+        fetched = call(online, "data", "fetch", "russian_regions", "-o", tmp_path / "data")
+        unknown = call(online, "data", "fetch", "russian_regions", "-o", tmp_path / "x", "--revision", "nope")
+    assert fetched.returncode == 0, fetched.stderr
+    assert f"603 rows in test, 9 rows in shots, revision {COMMIT}" in fetched.stdout
+    again = mera_ru("data", "fetch", "russian_regions", "-o", tmp_path / "data")
+    assert again.status == 1 and "exists and is not overwritten" in again.err
+    assert unknown.returncode == 1 and "at revision nope could not be loaded" in unknown.stderr
+    folder = tmp_path / "data" / "RussianRegions"
+    meta = json.loads((folder / "dataset_meta.json").read_text())
+    assert (meta["revision"], meta["source"]) == (COMMIT, "MERA-evaluation/RussianRegions")
+    sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sorted(FETCHED)}
+    assert sorted((folder / "SHA256SUMS").read_text().splitlines()) == sorted(f"{sums[name]}  {name}" for name in sums)
+    assert [child.name for child in (tmp_path / "data").iterdir()] == ["RussianRegions"]
+    assert "null" not in (folder / "test.json").read_text()
+
+    direct = write_data(tmp_path / "direct", answers=False, benchmarks=(RUSSIAN_REGIONS,))
+    for identity in (1, 250, 603, 612):
+        ours, theirs = (document.show("russian_regions", identity, data=data) for data in (folder.parent, direct))
+        assert ours == theirs
+    assert report_is_clean(folder)
+
+    results = tmp_path / "results"
+    run(results, ["russian_regions"], lambda doc, prompt: "x", data=folder.parent)
+    offline = {**environment, "HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
+    packed = call(offline, "submit", results, "-o", tmp_path / "s.zip", "--partial")
+    assert packed.returncode == 0, packed.stdout + packed.stderr
+    assert "no data are at hand" not in packed.stdout
+    (log,) = results.rglob("samples_*")
+    log.write_bytes(log.read_bytes().replace(b'"meta": {"id": 603,', b'"meta": {"id": 6030,'))
+    refused = call(offline, "submit", results, "-o", tmp_path / "t.zip", "--partial")
+    assert refused.returncode == 1
+    assert "not in MERA-evaluation/RussianRegions (cached), split test: id 6030" in refused.stdout
+
+
+def report_is_clean(folder: Path) -> bool:
+    report = look_over(Source(RUSSIAN_REGIONS, folder))
+    return not report.problems and not report.warnings

@@ -1,0 +1,81 @@
+"""Runs of full size, made once, and copies of them to be broken."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from scripted import run
+from submitted import answer
+from synthetic import write_data
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    return write_data(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="session")
+def scored(tmp_path_factory, data):
+    output = tmp_path_factory.mktemp("scored")
+    run(output, ["mera_ru"], answer, data=data)
+    return output
+
+
+@pytest.fixture(scope="session")
+def closed_data(tmp_path_factory):
+    """Data without references, as the hub's are."""
+    return write_data(tmp_path_factory.mktemp("closed"), answers=False)
+
+
+@pytest.fixture(scope="session")
+def closed(tmp_path_factory, closed_data):
+    """The run that README describes first: lm-eval scores it, but there is nothing to score."""
+    output = tmp_path_factory.mktemp("closed_run")
+    run(output, ["enantiosemy", "riddles_closed", "russian_regions"], answer, data=closed_data)
+    return output
+
+
+@pytest.fixture(scope="session")
+def predicted(tmp_path_factory, closed_data):
+    output = tmp_path_factory.mktemp("predicted")
+    run(output, ["mera_ru"], answer, data=closed_data, predict_only=True)
+    return output
+
+
+@pytest.fixture(scope="session")
+def short(predicted, tmp_path_factory):
+    """The predict-only run without its second pipeline's rows, which repeat the responses: half the work."""
+    short = Path(shutil.copytree(predicted, tmp_path_factory.mktemp("short") / "results"))
+    for file in short.rglob("samples_*"):
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"".join(line for line in lines if b'"filter": "strict-match"' in line))
+    return short
+
+
+@pytest.fixture
+def logs(short, tmp_path):
+    """A copy of the run, to be broken."""
+    return Path(shutil.copytree(short, tmp_path / "results"))
+
+
+@pytest.fixture(scope="session")
+def good(short, tmp_path_factory):
+    """The content of a good archive."""
+    file = tmp_path_factory.mktemp("good") / "good.zip"
+    command = [
+        sys.executable,
+        "-c",
+        "from mera_ru_tasks.cli import main; main()",
+        "submit",
+        str(short),
+        "-o",
+        str(file),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}

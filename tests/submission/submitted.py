@@ -1,0 +1,85 @@
+"""What the tests of submissions share: how a log is changed, and a reader of archives of their own."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SIZES = {"Enantiosemy.json": 506, "Riddles.json": 500, "RussianRegions.json": 603}
+
+
+OTHER_DATE = "2020-01-02T03-04-05.000006"
+
+
+def answer(doc, prompt):
+    """Every response differs, some are long, some are empty."""
+    identity = doc["meta"]["id"]
+    return (
+        ""
+        if identity == 7
+        else f"Рассуждаю о {identity}…\u2028\n\nОтвет: {doc['outputs'] or 'А'}" + " и" * (identity % 50)
+    )
+
+
+def fault(file: Path, test_ids: dict[str, set[int]]) -> str:
+    """What a scorer that knows only the format would object to; empty if it would accept the archive."""
+    with zipfile.ZipFile(file) as archive:
+        if sorted(archive.namelist()) != sorted([*SIZES, "logs_public.zip"]) or archive.testzip():
+            return f"entries: {archive.namelist()}"
+        for name, ids in test_ids.items():
+            rows = json.loads(archive.read(name).decode("utf-8"))["data"]["test"]
+            if any(type(row["outputs"]) is not str for row in rows):
+                return f"{name}: an output is no string"
+            if any(type(row["meta"]["id"]) is not int for row in rows):
+                return f"{name}: an id is no integer"
+            if len(rows) != len(ids) or {row["meta"]["id"] for row in rows} != ids:
+                return f"{name}: other ids"
+        with zipfile.ZipFile(io.BytesIO(archive.read("logs_public.zip"))) as logs:
+            names = logs.namelist()
+            kinds = [sum(name.startswith(kind) for name in names) for kind in ("samples_", "results_")]
+            return "" if kinds == [3, 1] and not logs.testzip() else f"logs: {names}"
+
+
+def ids_of(data: Path) -> dict[str, set[int]]:
+    rows = {name: json.loads((data / name[:-5] / "test.json").read_text())["data"] for name in SIZES}
+    return {name: {row["meta"]["id"] for row in part} for name, part in rows.items()}
+
+
+def responses(file: Path, name: str) -> dict[int, str]:
+    with zipfile.ZipFile(file) as archive:
+        return {row["meta"]["id"]: row["outputs"] for row in json.loads(archive.read(name))["data"]["test"]}
+
+
+def rewrite(
+    logs: Path, task: str, change: Callable[[dict[str, Any]], dict[str, Any] | list[dict[str, Any]] | None]
+) -> None:
+    """Change each row of a task's log; None drops it."""
+    (file,) = logs.rglob(f"samples_{task}_*")
+    rows = [change(json.loads(line)) for line in file.read_bytes().split(b"\n") if line]
+    flat = [row for part in rows if part is not None for row in (part if isinstance(part, list) else [part])]
+    file.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in flat))
+
+
+def only_id(identity: int, change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda row: change(row) if row["doc"]["meta"]["id"] == identity else row
+
+
+def edit_results(logs: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    (file,) = logs.rglob("results_*")
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def move_to_other_run(logs: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Make the riddles a run of their own, with other results."""
+    (results,) = logs.rglob("results_*")
+    (samples,) = logs.rglob("samples_riddles_*")
+    content = json.loads(results.read_text())
+    change(content)
+    (results.parent / f"results_{OTHER_DATE}.json").write_text(json.dumps(content))
+    samples.rename(samples.parent / f"samples_riddles_closed_{OTHER_DATE}.jsonl")

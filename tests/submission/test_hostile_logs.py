@@ -1,0 +1,68 @@
+"""Whatever stands in a log, there is a message."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from submitted import OTHER_DATE
+
+from mera_ru_tasks.errors import MeraRuError
+from mera_ru_tasks.runs import find_logs
+from mera_ru_tasks.submission import archive
+from mera_ru_tasks.submission.draft import prepare
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+RESULTS_PATHS = [
+    (), ("model_name",), ("config",), ("config", "model_args"), ("config", "gen_kwargs"), ("configs",), ("n-shot",),
+    ("n-samples",), ("n-samples", "riddles_closed"), ("n-samples", "riddles_closed", "original"), ("chat_template",),
+]  # fmt: skip
+
+
+SAMPLE_PATHS = [
+    (), ("doc",), ("doc", "meta"), ("doc", "meta", "id"), ("doc", "inputs"), ("doc", "outputs"), ("resps",),
+    ("filter",), ("arguments",), ("arguments", "gen_args_0"), ("arguments", "gen_args_0", "arg_1", "temperature"),
+    ("metrics",),
+]  # fmt: skip
+
+
+def with_value(content: Any, path: tuple[str, ...], value: Any) -> Any:
+    if not path:
+        return value
+    return {**content, path[0]: with_value(content.get(path[0]), path[1:], value)}
+
+
+@given(st.sampled_from(["results", "samples"]).flatmap(
+    lambda kind: st.tuples(st.just(kind), st.sampled_from(RESULTS_PATHS if kind == "results" else SAMPLE_PATHS))
+), VALUES)  # fmt: skip
+@settings(deadline=None, max_examples=150)
+def test_whatever_stands_in_a_log_there_is_a_message(tmp_path_factory, one_answer, kind_and_path, value):
+    kind, path = kind_and_path
+    contents = {**one_answer, kind: with_value(one_answer[kind], path, value)}
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / f"results_{OTHER_DATE}.json").write_text(json.dumps(contents["results"]))
+    (folder / f"samples_riddles_closed_{OTHER_DATE}.jsonl").write_text(json.dumps(contents["samples"]) + "\n")
+    try:
+        draft = prepare(find_logs([folder]))
+    except MeraRuError as error:
+        assert str(folder) in str(error)
+    else:
+        assert draft.problems
+        if all(problem.hole for problem in draft.problems):
+            archive.build(draft.answers)
+
+
+@pytest.fixture(scope="module")
+def one_answer(short):
+    """The content of the results file and one line of a sample log."""
+    (results,), (samples,) = short.rglob("results_*"), short.rglob("samples_riddles*")
+    return {"results": json.loads(results.read_text()), "samples": json.loads(samples.read_bytes().split(b"\n")[0])}

@@ -1,0 +1,160 @@
+"""A full run becomes a submission that a checker of its own accepts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from submitted import OTHER_DATE, SIZES, edit_results, fault, ids_of, move_to_other_run, responses
+from synthetic import write_data
+
+
+@pytest.mark.parametrize("kind", ["scored", "closed", "predicted"])
+def test_a_full_run_is_packed_and_accepted(kind, request, data, mera_ru, tmp_path):
+    output = request.getfixturevalue(kind)
+    outcome = mera_ru("submit", output, "-o", "s.zip", "--data", data)
+    assert (outcome.status, outcome.err) == (0, ""), outcome
+    assert fault(tmp_path / "s.zip", ids_of(data)) == ""
+    for name, size in SIZES.items():
+        packed = responses(tmp_path / "s.zip", name)
+        assert len(packed) == size and packed[7] == "" and packed[1].startswith("Рассуждаю о 1…\u2028\n\nОтвет: ")
+    assert "Enantiosemy: 1 of 506 responses are empty (id 7)" in outcome.out
+    assert "upload s.zip" in outcome.out
+    assert ("hold reference answers" in outcome.out) == (kind == "scored")
+    checked = mera_ru("submit", "--check", "s.zip", "--data", data)
+    assert checked.status == 0 and "s.zip is fit for submission." in checked.out
+
+
+def test_without_data_ids_are_counted_and_this_is_said(short, data, mera_ru, tmp_path):
+    outcome = mera_ru("submit", short, "-o", "s.zip")
+    assert outcome.status == 0 and fault(tmp_path / "s.zip", ids_of(data)) == ""
+    assert "Enantiosemy, Riddles, RussianRegions: no data are at hand, so ids were only counted" in outcome.out
+    assert mera_ru("submit", "--check", "s.zip").status == 0
+
+
+def test_two_packings_are_equal_byte_for_byte(logs, short, mera_ru, tmp_path):
+    for file in logs.rglob("*.json*"):
+        os.utime(file, (1, 1))
+    (tmp_path / "elsewhere").mkdir()
+    assert mera_ru("submit", short, "-o", "one.zip").status == 0
+    assert mera_ru("submit", *sorted(logs.rglob("samples_*"))[::-1], "-o", "elsewhere/two.zip").status == 0
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "elsewhere" / "two.zip").read_bytes()
+
+
+def test_the_logs_packed_are_those_of_the_run_and_nothing_else(logs, mera_ru, tmp_path):
+    (folder,) = logs.iterdir()
+    (folder / "private.txt").write_text("secret")
+    (folder / "judged_samples.jsonl").write_text("{}")
+    assert mera_ru("submit", logs).status == 0
+    with zipfile.ZipFile(tmp_path / "submission.zip") as archive:
+        packed = zipfile.ZipFile(io.BytesIO(archive.read("logs_public.zip")))
+    originals = {
+        file.name: file.read_bytes() for kind in ("samples_*.jsonl", "results_*.json") for file in folder.glob(kind)
+    }
+    assert {name: packed.read(name) for name in packed.namelist()} == originals and len(originals) == 4
+
+
+def test_keys_in_the_model_arguments_are_not_packed(logs, mera_ru, tmp_path):
+    (results,) = logs.rglob("results_*")
+    content = json.loads(results.read_text())
+    keys = ["plain-token-1234", "hf_" + "a" * 34, "sk-proj-" + "b" * 40, 'user:pass"word', "header/+key=="]
+    content["config"]["model_args"] = {
+        "pretrained": "org/scripted", "token": keys[0], "base_url": f"https://{keys[3]}@host/v1", "api_key": "EMPTY",
+        "header": {"Authorization": f"Bearer {keys[4]}"}, "note": [keys[1], keys[2]],
+    }  # fmt: skip
+    content["configs"]["enantiosemy"]["metadata"]["token"] = keys[0]
+    content["config"]["text"] = f"pretrained=x,token={keys[0]}"
+    results.write_text(json.dumps(content))
+    outcome = mera_ru("submit", logs)
+    assert outcome.status == 0 and "holds a key or a password" in outcome.out
+    everything = (tmp_path / "submission.zip").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(everything)) as archive:
+        packed = zipfile.ZipFile(io.BytesIO(archive.read("logs_public.zip")))
+    copy = json.loads(packed.read(results.name))
+    for key in keys:
+        assert key not in json.dumps(copy, ensure_ascii=False).replace('\\"', '"')
+        assert key not in outcome.out
+    assert copy["config"]["model_args"]["pretrained"] == "org/scripted"
+    assert json.loads(results.read_text()) == content
+
+
+def test_an_existing_file_is_kept(short, mera_ru, tmp_path):
+    (tmp_path / "submission.zip").write_bytes(b"mine")
+    outcome = mera_ru("submit", short)
+    assert outcome.status == 1 and "submission.zip exists and is not overwritten" in outcome.err
+    assert (tmp_path / "submission.zip").read_bytes() == b"mine"
+
+
+def test_names_of_models_and_files_cannot_leave_the_archive(logs, data, mera_ru, tmp_path):
+    edit_results(logs, lambda results: results.update(model_name="../../../etc/passwd\x1b[31m"))
+    (folder,) = logs.iterdir()
+    (results,) = folder.glob("results_*")
+    results.rename(folder / results.name.replace("results", "..;evil\\..\x1b", 1))
+    hostile = folder.rename(logs / "a\x1b[31m\nb")
+    outcome = mera_ru("submit", hostile)
+    assert outcome.status == 0 and "\x1b" not in outcome.out
+    assert fault(tmp_path / "submission.zip", ids_of(data)) == ""
+
+
+def test_settings_that_change_nothing_may_differ(logs, mera_ru):
+    arguments = "pretrained=org/scripted,batch_size=4,device=cpu"
+    move_to_other_run(logs, lambda results: results["config"].update(model_args=arguments, batch_size=4))
+    assert mera_ru("submit", logs).status == 0
+
+
+def test_one_of_several_models_can_be_named(logs, data, mera_ru, tmp_path):
+    (folder,) = logs.iterdir()
+    other = Path(shutil.copytree(folder, logs / "other"))
+    edit_results(other, lambda results: results.update(model_name="org/other"))
+    outcome = mera_ru("submit", logs, "--model", "org/other")
+    assert outcome.status == 0 and "of 'org/other' from" in outcome.out
+    assert "There are logs of: 'org/other', 'org/scripted'" in mera_ru("submit", logs, "--model", "x").err
+
+
+def test_the_newest_run_is_taken_unless_files_are_named(logs, mera_ru, tmp_path):
+    (folder,) = logs.iterdir()
+    for file in sorted(folder.iterdir()):
+        name = file.name.rpartition("_")[0]
+        shutil.copy(file, folder / f"{name}_{OTHER_DATE}{file.suffix}")
+    outcome = mera_ru("submit", logs)
+    assert outcome.status == 0 and OTHER_DATE not in outcome.out
+    assert "enantiosemy, riddles_closed, russian_regions: the newest run is taken" in outcome.out
+    older = mera_ru("submit", *folder.glob(f"samples_*{OTHER_DATE}.jsonl"), "-o", "older.zip")
+    assert older.status == 0 and older.out.count(OTHER_DATE) == 3
+
+
+def test_data_that_are_not_the_whole_test_set_are_no_measure(short, mera_ru, tmp_path):
+    part = write_data(tmp_path / "part", rows_per_type=5)
+    outcome = mera_ru("submit", short, "--data", part)
+    assert outcome.status == 1 and "it has 5 rows; by its card Riddles has 500" in outcome.out
+
+
+def test_usage_and_missing_files(short, mera_ru, tmp_path):
+    assert mera_ru("submit").status == 2
+    assert mera_ru("submit", short, "--check", "x.zip").status == 2
+    assert mera_ru("submit", "--nonsense").status == 2
+    assert "nowhere does not exist" in mera_ru("submit", "nowhere").err
+    missing = mera_ru("submit", "--check", "nowhere.zip")
+    assert missing.status == 1 and "nowhere.zip: No such file" in missing.err
+    (tmp_path / "text.zip").write_text("x")
+    assert "text.zip is no zip archive" in mera_ru("submit", "--check", "text.zip").err
+    unwritable = mera_ru("submit", short, "-o", "no/such/folder.zip")
+    assert unwritable.status == 1 and "no/such/folder.zip: No such file" in unwritable.err
+
+
+def test_the_whole_command_line(data, tmp_path):
+    """A run of lm-eval's own command, then `mera-ru submit`, each in a process of its own."""
+    environment = {**os.environ, "MERA_RU_DATA": str(data), "HF_HUB_OFFLINE": "1"}
+    log = ["--predict_only", "--log_samples", "--output_path", "results"]
+    for arguments in (["run", "--model", "dummy", "--tasks", "mera_ru", *log], ["submit", "results"]):
+        command = [sys.executable, "-c", "from mera_ru_tasks.cli import main; main()", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr + done.stdout
+    assert fault(tmp_path / "submission.zip", ids_of(data)) == ""

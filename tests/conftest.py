@@ -7,6 +7,13 @@ from pathlib import Path
 import pytest
 from command import Command
 from environments import build_wheel, copy_lean_lm_eval
+from hypothesis import HealthCheck, settings
+
+# A change must not pass or fail by chance, nor by how fast a machine is: the same examples each time. New ones are
+# searched for with `--hypothesis-profile=search`.
+settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("search", settings.get_profile("same"), derandomize=False, max_examples=5000, print_blob=True)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

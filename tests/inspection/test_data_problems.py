@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from broken_data import Change, broken, put, report_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import at_least
 from synthetic import make_prompts, make_rows, write_data, write_json
 
 from mera_ru_tasks.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
@@ -202,7 +203,7 @@ PATHS = st.sampled_from(
 
 
 @given(st.sampled_from(sorted(BENCHMARKS)), PATHS, VALUES)
-@settings(deadline=None, max_examples=150)
+@at_least(150)
 def test_whatever_stands_in_a_row_there_is_a_report(tmp_path_factory, name, path, value):
     benchmark = BENCHMARKS[name]
     test, shots = make_rows(benchmark, rows_per_type=2)

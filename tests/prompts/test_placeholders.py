@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval.tasks import TaskManager
+from properties import at_least
 from rows import data_folder, riddle
 
 from mera_ru_tasks.paths import yaml_folder
@@ -85,6 +86,6 @@ TEXTS = st.lists(
 
 
 @given(instruction=TEXTS, inputs=st.dictionaries(NAMES, TEXTS, max_size=4))
-@settings(deadline=None, max_examples=200)
+@at_least(200)
 def test_rendering_equals_the_rule(task: Any, instruction: str, inputs: dict[str, str]) -> None:
     assert task.doc_to_text({"instruction": instruction, "inputs": inputs}) == fill(instruction, inputs)

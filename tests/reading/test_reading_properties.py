@@ -3,8 +3,9 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import at_least
 from prose import prose
 from reading_cases import FORMATS, ONE, PHRASE, SEVERAL, UNIT, document, flexible, strict
 
@@ -30,7 +31,7 @@ references = st.sampled_from(
 
 
 @given(responses, formats)
-@settings(max_examples=500, deadline=None)
+@at_least(500)
 def test_every_text_is_read_without_an_exception_and_in_canonical_form(response, answer_format):
     extraction = read(response, answer_format)
     assert extraction == extraction.strip()
@@ -44,7 +45,6 @@ def test_every_text_is_read_without_an_exception_and_in_canonical_form(response,
 
 
 @given(responses)
-@settings(deadline=None)
 def test_every_step_takes_every_text(text):
     drop_reasoning(text)
     after_marker(text)
@@ -54,7 +54,7 @@ def test_every_step_takes_every_text(text):
 
 
 @given(collages, references, formats, st.sampled_from(["", "<think>", "[THINK]Ответ: Е", "раз</think>"]))
-@settings(max_examples=1000, deadline=None)
+@at_least(1000)
 def test_flexible_is_never_below_strict_where_reasoning_is_closed_or_absent(response, reference, answer_format, before):
     closing = "[/THINK]" if "[" in before else "</think>" if before == "<think>" else ""
     response = before + closing + response
@@ -81,7 +81,6 @@ answers = (
 
 
 @given(answers)
-@settings(deadline=None)
 def test_a_canonical_answer_is_read_as_it_is(answer):
     answer_format, canonical = answer
     assert read(canonical, answer_format) == canonical
@@ -120,7 +119,7 @@ MARKERS = [
 
 
 @given(answers, st.sampled_from(WRAPPINGS), st.sampled_from(MARKERS), st.sampled_from(["", "<think>Ответ: В</think>"]))
-@settings(max_examples=1000, deadline=None)
+@at_least(1000)
 def test_wrapping_a_readable_answer_changes_nothing(answer, wrapping, marker, reasoning):
     answer_format, canonical = answer
     if wrapping == "вариант {}" and not answer_format.letters:
@@ -129,7 +128,7 @@ def test_wrapping_a_readable_answer_changes_nothing(answer, wrapping, marker, re
 
 
 @given(answers, st.sampled_from(MARKUP))
-@settings(max_examples=500, deadline=None)
+@at_least(500)
 def test_wrapping_a_bare_answer_changes_nothing(answer, wrapping):
     answer_format, canonical = answer
     assert read(wrapping.format(canonical), answer_format) == canonical
@@ -140,7 +139,7 @@ SEPARATORS = ["; ", ";", ", ", ",", " и ", "/", " / ", " ", "\n", "; и ", ", �
 
 
 @given(st.lists(st.sampled_from(SEVERAL.letters), min_size=1, max_size=8), st.sampled_from(SEPARATORS), st.data())
-@settings(max_examples=1000, deadline=None)
+@at_least(1000)
 def test_letters_are_a_set_in_whatever_order_and_spelling(found, separator, data):
     spelled = [data.draw(st.sampled_from(SAME.get(letter, letter + letter.lower()))) for letter in found]
     marker = data.draw(st.sampled_from(MARKERS))

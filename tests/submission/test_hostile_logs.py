@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import at_least
 from submitted import OTHER_DATE
 
 from mera_ru_tasks.errors import MeraRuError
@@ -44,7 +45,7 @@ def with_value(content: Any, path: tuple[str, ...], value: Any) -> Any:
 @given(st.sampled_from(["results", "samples"]).flatmap(
     lambda kind: st.tuples(st.just(kind), st.sampled_from(RESULTS_PATHS if kind == "results" else SAMPLE_PATHS))
 ), VALUES)  # fmt: skip
-@settings(deadline=None, max_examples=150)
+@at_least(150)
 def test_whatever_stands_in_a_log_there_is_a_message(tmp_path_factory, one_answer, kind_and_path, value):
     kind, path = kind_and_path
     contents = {**one_answer, kind: with_value(one_answer[kind], path, value)}

@@ -13,7 +13,6 @@ from mera_ru_tasks.paths import yaml_folder
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-
 DOCUMENTS = sorted(
     path
     for pattern in ("*.md", "yaml_tasks/*.md", "mera_ru_tasks/sample_data/*.md")
@@ -21,13 +20,8 @@ DOCUMENTS = sorted(
     if path.name != "CHANGELOG.md"  # it tells of the past
 )
 
-
 README = REPOSITORY / "README.md"
-
-
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-
-
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

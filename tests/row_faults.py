@@ -1,19 +1,16 @@
-"""Rows with one fault each, and what must be said of it."""
+"""Rows with one fault each, and what must be said of it, when they are loaded and when they are looked over."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from rows import Row, enantiosemy, region, riddle
+from rows import Row, data_folder, enantiosemy, region, riddle
 
 from mera_ru_tasks.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
 
 REGION_LETTERS = "Write capital Cyrillic letters of А, Б, В, Г in alphabetical order, joined by `; `, as in `А`."
-
-
 UNIT_LETTERS = "Write capital Cyrillic letters of А, Б, В, Г in alphabetical order, joined by `; `, as in `А; единица`."
-
-
 SIX_LETTERS = "Write capital Cyrillic letters of А, Б, В, Г, Д, Е in alphabetical order, joined by `; `, as in `А; Б`."
 
 
@@ -60,6 +57,12 @@ FAULTS: list[tuple[Benchmark, Any, str]] = [
     (RUSSIAN_REGIONS, without(region(2), "meta", "task_type"),
      "(id 2), field `meta.task_type`: the field is missing. Add it, as an integer."),
     # Wrong types.
+    (RIDDLES_CLOSED, [],
+     "field `row`: it is a list, not an object. Each row needs instruction, inputs, outputs and meta."),
+    (RIDDLES_CLOSED, with_value(riddle(2), "2", "meta"),
+     "field `meta`: it is a string, not an object. Write it as an object."),
+    (RIDDLES_CLOSED, with_value(riddle(2), [], "inputs"),
+     "(id 2), field `inputs`: it is a list, not an object. Write it as an object."),
     *((RIDDLES_CLOSED, with_value(riddle(2), value, "instruction"),
        f"(id 2), field `instruction`: it is {kind}, not a string. Write it as a string.")
       for value, kind in ((None, "null"), (True, "a boolean"), (1.5, "a number"), ([], "a list"), ({}, "an object"))),
@@ -85,6 +88,8 @@ FAULTS: list[tuple[Benchmark, Any, str]] = [
     *((RIDDLES_CLOSED, with_value(riddle(2), empty, "inputs", "question"),
        "(id 2), field `inputs.question`: it is empty. Riddles needs it filled in every row.")
       for empty in ("", " ", None)),
+    (RUSSIAN_REGIONS, with_value(region(2), None, "inputs", "option_a"),
+     "(id 2), field `inputs.option_a`: it is empty. RussianRegions needs it filled in every row."),
     # Types and ids.
     (ENANTIOSEMY, enantiosemy(2, type=5), "(id 2), field `meta.type`: the type 5 is unknown. "
      "Enantiosemy has the types 1, 2, 3, 4."),
@@ -150,3 +155,14 @@ FAULTS: list[tuple[Benchmark, Any, str]] = [
     (RIDDLES_CLOSED, riddle(2, origin={"a": 1}), "(id 2), field `meta.origin`: it is an object, but a string in "
      "ROOT/riddles_closed/test.json, row 1. Write the field in one kind in all rows."),
 ]  # fmt: skip
+
+
+def write_fault(root: Path, benchmark: Benchmark, row: Any) -> Path:
+    """A data folder whose second test row has the fault."""
+    good = {"enantiosemy": enantiosemy, "russian_regions": region}.get(benchmark.name, riddle)(1, origin="книга")
+    return data_folder(root, benchmark.name, [good, row])
+
+
+def whole_message(benchmark: Benchmark, expected: str) -> str:
+    """What is said of that row, the data folder written as ROOT."""
+    return f"ROOT/{benchmark.name}/test.json, row 2{' ' if expected.startswith('(') else ', '}{expected}"

@@ -19,8 +19,6 @@ from mera_ru_tasks.data import load
 from mera_ru_tasks.errors import DataError
 
 HUB = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
-
-
 Splits = Mapping[str, list[Row]]
 
 

@@ -19,8 +19,6 @@ def convert_from(encoding: str) -> str:
 
 
 TEXT = json.dumps({"data": [riddle(1, "Снег")]}, ensure_ascii=False, indent=1)
-
-
 LINE = json.dumps(riddle(1, "Снег"), ensure_ascii=False)
 
 

@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 from loading import message
-from row_faults import FAULTS
-from rows import data_folder, enantiosemy, region, riddle
+from row_faults import FAULTS, whole_message, write_fault
+from rows import data_folder, riddle
 
 from mera_ru_tasks.benchmarks import RIDDLES_CLOSED, Benchmark
 
 
 @pytest.mark.parametrize(("benchmark", "row", "expected"), FAULTS, ids=range(len(FAULTS)))
 def test_faults_of_rows(tmp_path: Path, benchmark: Benchmark, row: Any, expected: str) -> None:
-    good = {"enantiosemy": enantiosemy, "russian_regions": region}.get(benchmark.name, riddle)(1, origin="книга")
-    root = data_folder(tmp_path, benchmark.name, [good, row])
-    place = f"ROOT/{benchmark.name}/test.json, row 2"
-    assert message(root, benchmark) == place + (" " if expected.startswith("(") else ", ") + expected
+    root = write_fault(tmp_path, benchmark, row)
+    assert message(root, benchmark) == whole_message(benchmark, expected)
 
 
 @pytest.mark.parametrize("depth", [20, 400])

@@ -11,7 +11,6 @@ from scripted import Answer
 
 BASES = ("enantiosemy", "riddles_closed", "russian_regions")
 
-
 GROUPS = {
     "mera_ru": BASES,
     "mera_ru_prefill": tuple(f"{base}_prefill" for base in BASES),
@@ -21,12 +20,8 @@ GROUPS = {
     ),
 }  # fmt: skip
 
-
 SCORED = (*BASES, *(f"{base}_shots" for base in BASES), *GROUPS["mera_ru_prefill"], "riddles_open")
-
-
 SAMPLES = (*GROUPS["mera_ru_sample"], *GROUPS["mera_ru_sample_prefill"], "riddles_open_sample")
-
 
 # For each benchmark its rows, what the model writes to each, and all the numbers that must come out.
 ENANTIOSEMY = [
@@ -37,14 +32,12 @@ ENANTIOSEMY = [
     (enantiosemy(5, "Б"), None),
 ]
 
-
 RIDDLES = [
     (riddle(1, "Снег; Первый снег"), "Ответ: первый снег"),
     (riddle(2, "Снег; Первый снег"), "Это просто.\n\n**Ответ:** «Снег» (белый)"),
     (riddle(3, "Снег"), "Ответ: дождь"),
     (riddle(4, "Снег"), ""),
 ]
-
 
 REGIONS = [
     (region(1, "А", group=0), "Ответ: А"),
@@ -58,9 +51,7 @@ REGIONS = [
     (region(9, "В; вехотка", group=2, kind=3), "Ответ: Г; вехотка"),
 ]
 
-
 CASES = {"enantiosemy": ENANTIOSEMY, "riddles_closed": RIDDLES, "riddles_open": RIDDLES, "russian_regions": REGIONS}
-
 
 EXPECTED: dict[str, dict[str, float]] = {
     "enantiosemy": {

@@ -20,7 +20,6 @@ SUBMIT = (
     "which scores the public shots."
 )
 
-
 ADD = "To have them scored, add their answers to the data."
 
 

@@ -9,96 +9,53 @@ from typing import Any
 
 import pytest
 from broken_data import Change, broken, put, report_of
+from command import Command
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import at_least
+from row_faults import FAULTS, whole_message, write_fault
 from synthetic import make_prompts, make_rows, write_data, write_json
 
-from mera_ru_tasks.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
+from mera_ru_tasks.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSED, Benchmark
 from mera_ru_tasks.inspection.report import look_over
 from mera_ru_tasks.inspection.sources import Source
 
 
-def drop(*path: Any) -> Change:
-    def change(test, shots):
-        place = test[1]
-        for key in path[:-1]:
-            place = place[key]
-        del place[path[-1]]
+@pytest.mark.parametrize(("benchmark", "row", "expected"), FAULTS, ids=range(len(FAULTS)))
+def test_each_broken_row_is_found_and_named(
+    tmp_path: Path, mera_ru: Command, benchmark: Benchmark, row: Any, expected: str
+) -> None:
+    folder = write_fault(tmp_path / "data", benchmark, row) / benchmark.name
+    outcome = mera_ru("data", "check", folder, "--format", "json")
+    assert outcome.status == 1 and outcome.err == ""
+    [problem] = report_of(outcome)["problems"]
+    identity = "" if problem["id"] is None else f" (id {problem['id']})"
+    said = f"{problem['place']}, row {problem['row']}{identity}, field `{problem['field']}`: {problem['what']}. "
+    assert (said + problem["remedy"]).replace(str(tmp_path / "data"), "ROOT") == whole_message(benchmark, expected)
 
-    return change
 
-
-def replace(value: Any) -> Change:
-    return lambda test, shots: test.__setitem__(1, value)
-
-
-# What is wrong; in which benchmark; how; in which field it is found, and words of the finding.
-BROKEN_ROWS: dict[str, tuple[Benchmark, Change, str, str]] = {
-    "a row of text": (RIDDLES_CLOSED, replace("x"), "row", "it is a string, not an object"),
-    "a row of nothing": (RIDDLES_CLOSED, replace(None), "row", "it is null"),
-    "a list as row": (RIDDLES_CLOSED, replace([]), "row", "it is a list"),
-    "no instruction": (RIDDLES_CLOSED, drop("instruction"), "instruction", "missing"),
-    "an instruction null": (RIDDLES_CLOSED, put("instruction", None), "instruction", "it is null, not a string"),
-    "an empty instruction": (RIDDLES_CLOSED, put("instruction", " \n"), "instruction", "empty"),
-    "a prompt that is not there": (RIDDLES_CLOSED, put("instruction", 5), "instruction", "no prompt 5"),
-    "a negative prompt": (RIDDLES_CLOSED, put("instruction", -1), "instruction", "no prompt -1"),
-    "no inputs": (RIDDLES_CLOSED, drop("inputs"), "inputs", "missing"),
-    "a list as inputs": (RIDDLES_CLOSED, put("inputs", []), "inputs", "it is a list, not an object"),
-    "an input that is missing": (ENANTIOSEMY, drop("inputs", "option_f"), "inputs.option_f", "missing"),
-    "an input that is empty": (ENANTIOSEMY, put("inputs", "text", " "), "inputs.text", "empty"),
-    "an input that is null": (RUSSIAN_REGIONS, put("inputs", "option_a", None), "inputs.option_a", "empty"),
-    "a number as input": (RIDDLES_CLOSED, put("inputs", "question", 7), "inputs.question", "an integer, not a string"),
-    "no outputs": (RIDDLES_CLOSED, drop("outputs"), "outputs", "missing"),
-    "a list as outputs": (RIDDLES_CLOSED, put("outputs", ["а"]), "outputs", "it is a list, not a string"),
-    "no meta": (RIDDLES_CLOSED, drop("meta"), "meta", "missing"),
-    "a text as meta": (RIDDLES_CLOSED, put("meta", "2"), "meta", "it is a string, not an object"),
-    "no id": (RIDDLES_CLOSED, drop("meta", "id"), "meta.id", "missing"),
-    "an id as text": (RIDDLES_CLOSED, put("meta", "id", "2"), "meta.id", "it is a string, not an integer"),
-    "an id as truth value": (RIDDLES_CLOSED, put("meta", "id", True), "meta.id", "it is a boolean"),
-    "a fraction as id": (RIDDLES_CLOSED, put("meta", "id", 2.5), "meta.id", "it is a number, not an integer"),
-    "an id too large": (RIDDLES_CLOSED, put("meta", "id", 10**30), "meta.id", "too large"),
-    "an id twice": (RIDDLES_CLOSED, put("meta", "id", 1), "meta.id", "stands already in"),
-    "an id of a shot": (RIDDLES_CLOSED, lambda test, shots: shots[0]["meta"].update(id=2), "meta.id", "test.json, row"),
-    "no type": (ENANTIOSEMY, drop("meta", "type"), "meta.type", "missing"),
-    "an unknown type": (RUSSIAN_REGIONS, put("meta", "task_type", 4), "meta.task_type", "the type 4 is unknown"),
-    "a type as text": (ENANTIOSEMY, put("meta", "type", "1"), "meta.type", "not an integer"),
-    "no group": (RUSSIAN_REGIONS, drop("meta", "group_id"), "meta.group_id", "missing"),
-    "a further field of two kinds": (
-        RIDDLES_CLOSED, lambda test, shots: (test[0]["meta"].update(x="a"), test[1]["meta"].update(x=1)), "meta.x",
-        "it is a number, but a string in",
+# Faults of a row that are found only beside other rows or files: how it is made; split, row, field; words.
+BROKEN_TOGETHER: dict[str, tuple[Change, tuple[str, int, str], str]] = {
+    "a prompt that is not there": (put("instruction", 5), ("test", 2, "instruction"), "no prompt 5"),
+    "a negative prompt": (put("instruction", -1), ("test", 2, "instruction"), "no prompt -1"),
+    "an id of a shot": (
+        lambda test, shots: shots[0]["meta"].update(id=2), ("shots", 1, "meta.id"), "test.json, row 2",
     ),
-    "no number": (RIDDLES_CLOSED, put("meta", "x", float("nan")), "meta.x", "nan, which is no number"),
-    "half a character": (RIDDLES_CLOSED, put("inputs", "question", "я\ud83d"), "inputs.question", "half a character"),
-    "a Latin letter": (ENANTIOSEMY, put("outputs", "A; Е"), "outputs", "unknown letter 'A' (a Latin letter)"),
-    "a small letter": (ENANTIOSEMY, put("outputs", "а"), "outputs", "unknown letter 'а'"),
-    "a letter too far": (ENANTIOSEMY, put("outputs", "А; Ж"), "outputs", "unknown letter 'Ж'"),
-    "letters out of order": (ENANTIOSEMY, put("outputs", "Е; А"), "outputs", "out of order"),
-    "a letter twice": (ENANTIOSEMY, put("outputs", "А; А"), "outputs", "a letter twice"),
-    "another separator": (ENANTIOSEMY, put("outputs", "А,Б"), "outputs", "unknown letter 'А,Б'"),
-    "two letters for one": (RUSSIAN_REGIONS, put("outputs", "А; Б"), "outputs", "holds 2 letters, at most 1 fit"),
-    "no unit": (
-        RUSSIAN_REGIONS, lambda test, shots: test[4].update(outputs="А"), "outputs", "lacks the language unit",
-    ),
-    "a riddle's answer without a word": (RIDDLES_CLOSED, put("outputs", "; …"), "outputs", "holds no word"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BROKEN_ROWS)
-def test_each_broken_row_is_found_and_named(case, mera_ru, tmp_path):
-    benchmark, change, field, words = BROKEN_ROWS[case]
-    folder = broken(tmp_path / "data", benchmark, change)
+@pytest.mark.parametrize("case", BROKEN_TOGETHER)
+def test_what_does_not_fit_together_is_found_and_named(case, mera_ru, tmp_path):
+    change, (split, row, field), words = BROKEN_TOGETHER[case]
+    folder = broken(tmp_path / "data", RIDDLES_CLOSED, change)
     outcome = mera_ru("data", "check", folder, "--format", "json")
-    assert outcome.status == 1 and outcome.err == ""
-    problems = report_of(outcome)["problems"]
-    assert [(problem["field"], words in problem["what"], bool(problem["remedy"])) for problem in problems] == [
-        (field, True, True)
-    ], problems
-    row = {"no unit": 5, "an id of a shot": 1}.get(case, 2)
-    place = folder / ("shots.json" if case == "an id of a shot" else "test.json")
-    assert (problems[0]["place"], problems[0]["row"]) == (str(place), row)
+    [problem] = report_of(outcome)["problems"]
+    assert (outcome.status, problem["place"]) == (1, str(folder / f"{split}.json"))
+    assert (problem["row"], problem["field"], words in problem["what"], bool(problem["remedy"])) == (
+        row, field, True, True,
+    )  # fmt: skip
     table = mera_ru("data", "check", folder)
-    assert table.status == 1 and "1 problem\n" in table.out and field in table.out
+    assert table.status == 1 and "1 problem\n" in table.out and field in table.out and words in table.out
 
 
 def edit(name: str, content: Callable[[bytes], bytes] | bytes) -> Callable[[Path], Any]:
@@ -186,7 +143,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
     max_leaves=6,
 )
-
 
 PATHS = st.sampled_from(
     [

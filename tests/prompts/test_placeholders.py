@@ -75,7 +75,6 @@ def fill(instruction: str, inputs: dict[str, str]) -> str:
 
 NAMES = st.one_of(st.sampled_from(["text", "option_a", "get", "inputs", "7*7", "", " "]), st.text(max_size=4))
 
-
 TEXTS = st.lists(
     st.one_of(
         NAMES, NAMES.map("{{{}}}".format), st.text(max_size=3),

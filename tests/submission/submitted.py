@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 SIZES = {"Enantiosemy.json": 506, "Riddles.json": 500, "RussianRegions.json": 603}
-
-
 OTHER_DATE = "2020-01-02T03-04-05.000006"
 
 

@@ -22,12 +22,10 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 
-
 RESULTS_PATHS = [
     (), ("model_name",), ("config",), ("config", "model_args"), ("config", "gen_kwargs"), ("configs",), ("n-shot",),
     ("n-samples",), ("n-samples", "riddles_closed"), ("n-samples", "riddles_closed", "original"), ("chat_template",),
 ]  # fmt: skip
-
 
 SAMPLE_PATHS = [
     (), ("doc",), ("doc", "meta"), ("doc", "meta", "id"), ("doc", "inputs"), ("doc", "outputs"), ("resps",),

@@ -1,9 +1,12 @@
-"""Calling `mera-ru` as its entry point does, in this process."""
+"""Calling `mera-ru` as its entry point does, in this process or in one of its own."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +36,12 @@ class Command:
         captured = self.capsys.readouterr()
         code = ending.value.code
         return Outcome(code if isinstance(code, int) else int(bool(code)), captured.out, captured.err)
+
+
+def in_process(*arguments: object, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Call `mera-ru` in a process of its own, with further environment variables."""
+    start = "import sys; from mera_ru_tasks.cli import main; sys.argv[0] = 'mera-ru'; main()"
+    return subprocess.run(
+        [sys.executable, "-c", start, *map(str, arguments)],
+        cwd=cwd, env={**os.environ, **variables}, capture_output=True, text=True, check=False,
+    )  # fmt: skip

@@ -7,9 +7,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from lm_eval.tasks import TaskManager
-
-from mera_ru_tasks.paths import yaml_folder
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -37,11 +34,3 @@ def blocks(document: Path, language: str) -> list[str]:
 def spans(document: Path) -> list[str]:
     """The inline code of a document."""
     return re.findall(r"`([^`\n]+)`", _FENCE.sub("", text_of(document)))
-
-
-@cache
-def known_tasks() -> frozenset[str]:
-    """Our tasks, groups and tags, and those that the documents' own YAML blocks make."""
-    ours = TaskManager(include_defaults=False, include_path=str(yaml_folder())).all_tasks
-    made = [re.findall(r"^task: (\w+)$", block, re.MULTILINE) for doc in DOCUMENTS for block in blocks(doc, "yaml")]
-    return frozenset(ours).union(*made)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from documents import REPOSITORY
+
 INSTALLED = sorted({Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
 LM_EVAL = Path(find_spec("lm_eval").origin).parent  # type: ignore[union-attr, arg-type]
 

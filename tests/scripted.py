@@ -106,3 +106,8 @@ def run(
             tracker.save_results_samples(task_name=task, samples=samples[task])
         results["samples"] = samples
     return results
+
+
+def numbers(results: Mapping[str, Any], task: str) -> dict[str, float]:
+    """A task's or group's rows in the results table, without the standard errors."""
+    return {key: value for key, value in results["results"][task].items() if "," in key and "_stderr" not in key}

@@ -80,6 +80,15 @@ def make_rows(
     return test, shots
 
 
+def with_prompt_text(benchmark: Benchmark, row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose prompt is text, its blocks among the inputs, as the hub and people's own copies have it."""
+    prompt = make_prompts(benchmark)[row["instruction"]]
+    if isinstance(prompt, str):
+        return {**row, "instruction": prompt}
+    blocks = {name: text for name, text in prompt.items() if isinstance(text, str) and name != "instruction"}
+    return {**row, "instruction": prompt["instruction"], "inputs": {**blocks, **row["inputs"]}}
+
+
 def _rows(
     benchmark: Benchmark, sizes: Mapping[int | None, int], first_id: int, first_group: int, maker: random.Random
 ) -> Iterator[dict[str, Any]]:

@@ -6,25 +6,23 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from command import Command
+from documents import README, text_of
 from judge_stub import StubJudge
 from rows import Row, data_folder, riddle
-from scripted import reference, run
+from scripted import numbers, reference, run
 
 from mera_ru_tasks.errors import DataError, TaskError
-
-DOCUMENTATION = Path(__file__).resolve().parent.parent / "README.md"
 
 
 def documented() -> dict[str, str]:
     """The section's first block in each language."""
-    text = DOCUMENTATION.read_text(encoding="utf-8")
+    text = text_of(README)
     section = re.search(r"^## Your own dataset$.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     assert section
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", section[0], re.DOTALL | re.MULTILINE)
@@ -49,11 +47,6 @@ def test_the_documented_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert prompt.startswith("Какой город стоит на Неве?\nА. Пермь\nБ. Санкт-Петербург\n")
     [log] = (tmp_path / "results").rglob("samples_city_quiz_*.jsonl")
     assert len(log.read_text(encoding="utf-8").splitlines()) == 2
-
-
-def numbers(results: Mapping[str, Any], task: str) -> dict[str, float]:
-    scores = results["results"][task]
-    return {name: value for name, value in scores.items() if "," in name and "stderr" not in name}
 
 
 def row(identity: int, outputs: str | None, **meta: Any) -> Row:

@@ -9,7 +9,8 @@ from typing import Any
 
 import lm_eval
 import pytest
-from environments import REPOSITORY, Environment, make_environment
+from documents import REPOSITORY
+from environments import Environment, make_environment
 from rows import data_folder, riddle
 from synthetic import write_data
 

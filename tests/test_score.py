@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from scripted import reference, run
+from scripted import numbers, reference, run
 from synthetic import write_data, write_json
 from typer.testing import CliRunner
 
@@ -26,12 +26,6 @@ def score(*arguments):
     return CliRunner().invoke(app, ["score", *map(str, arguments)], catch_exceptions=True)
 
 
-def metrics(results, task):
-    skipped = ("alias", "name", "sample_len")
-    # The scripted runs ask lm-eval for no standard errors.
-    return {n: v for n, v in results["results"][task].items() if n not in skipped and "_stderr" not in n}
-
-
 def scored_results(output):
     (file,) = output.rglob("scored_results_*.json")
     return json.loads(file.read_text("utf-8"))
@@ -50,7 +44,7 @@ def test_the_same_numbers_as_the_harness(tmp_path, tasks):
     called = score(output)
     assert called.exit_code == 0, called.output
     for task in tasks:
-        assert metrics(scored_results(output), task) == pytest.approx(metrics(results, task))
+        assert numbers(scored_results(output), task) == pytest.approx(numbers(results, task))
     assert all(file.read_bytes() == content for file, content in before.items())
     again = {file.name: file.read_bytes() for file in output.rglob("*") if file.is_file()}
     score(output)
@@ -69,7 +63,7 @@ def test_answers_that_arrive_later(tmp_path, settings):
     called = score(output, "--data", answered)
     assert called.exit_code == 0, called.output
     for task in TASKS:
-        assert metrics(scored_results(output), task) == pytest.approx(metrics(expected, task))
+        assert numbers(scored_results(output), task) == pytest.approx(numbers(expected, task))
     assert not list(output.rglob("*.before-*")), "answers add scores and take none back"
 
 

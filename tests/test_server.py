@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_server import ChatServer
-from scripted import reference, run
+from command import in_process
+from documents import README, REPOSITORY, blocks
+from scripted import numbers, reference, run
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-DOCUMENTATION = REPOSITORY / "README.md"
 TASKS = ("enantiosemy_sample", "riddles_sample", "russian_regions_sample")
 
 
@@ -32,36 +29,27 @@ def known() -> dict[str, Any]:
     """The results of the same answers without a server, and the document of each prompt."""
     results = run(None, ["mera_ru_sample"], answer_of)
     samples = (sample for task in TASKS for sample in results["samples"][task])
-    return {"results": results["results"], "docs": {sample["arguments"][0][0]: sample["doc"] for sample in samples}}
+    return {"results": results, "docs": {sample["arguments"][0][0]: sample["doc"] for sample in samples}}
 
 
 def command(
     folder: Path, server: ChatServer, tasks: str = "mera_ru_sample", **model_args: object
 ) -> subprocess.CompletedProcess[str]:
     """Run the documented command in `folder`, but against this server; further `model_args` stand behind its own."""
-    blocks = re.findall(r"^```bash\n(.*?)^```$", DOCUMENTATION.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    [block] = [block for block in blocks if "local-chat-completions" in block]
+    [block] = [block for block in blocks(README, "bash") if "local-chat-completions" in block]
     line = block.replace("\\\n", "")[block.index("mera-ru run") :]
     words = shlex.split(line.replace("http://127.0.0.1:8000/v1/chat/completions", server.url))
     at = words.index("--model_args") + 1
     words[at] = ",".join([words[at], *(f"{name}={value}" for name, value in model_args.items())])
     words[words.index("--tasks") + 1] = tasks
-    start = "import sys; from mera_ru_tasks.cli import main; sys.argv[0] = 'mera-ru'; main()"
     environment = {"PYTHONPATH": str(REPOSITORY), "HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "sk-of-the-test"}
-    return subprocess.run(
-        [sys.executable, "-c", start, *words[1:]],
-        cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return in_process(*words[1:], cwd=folder, **environment)
 
 
 def written(folder: Path) -> dict[str, Any]:
     [file] = (folder / "results").rglob("results_*.json")
     content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return content
-
-
-def numbers(scores: Mapping[str, Any]) -> dict[str, float]:
-    return {name: value for name, value in scores.items() if "," in name and "stderr" not in name}
 
 
 def test_the_documented_command_scores_what_the_server_says(tmp_path: Path, known: dict[str, Any]) -> None:
@@ -75,10 +63,10 @@ def test_the_documented_command_scores_what_the_server_says(tmp_path: Path, know
         assert {name: request[name] for name in ("model", "stop", "max_tokens", "temperature")} == {
             "model": "MODEL", "stop": [], "max_tokens": 1024, "temperature": 0,
         }  # fmt: skip
-    results = written(tmp_path)["results"]
+    results = written(tmp_path)
     for task in (*TASKS, "mera_ru_sample"):
-        assert numbers(results[task]) == pytest.approx(numbers(known["results"][task]))
-    assert 0 < results["mera_ru_sample"]["exact_match,strict-match"] < 1
+        assert numbers(results, task) == pytest.approx(numbers(known["results"], task))
+    assert 0 < numbers(results, "mera_ru_sample")["exact_match,strict-match"] < 1
     assert ended.stderr.count("API returned null content") == sum(doc["meta"]["id"] % 4 == 3 for doc in docs.values())
     # The key goes to the server and nowhere else.
     assert {headers["Authorization"] for headers in server.headers} == {"Bearer sk-of-the-test"}
@@ -103,6 +91,4 @@ def test_a_server_that_fails_for_good_ends_the_run_and_the_cache_keeps_the_rest(
         ended = command(tmp_path, server, "riddles_sample", num_concurrent=1)
     assert ended.returncode == 0, ended.stderr
     assert {request["messages"][-1]["content"] for request in server.requests} == set(docs) - done
-    assert numbers(written(tmp_path)["results"]["riddles_sample"]) == pytest.approx(
-        numbers(known["results"]["riddles_sample"])
-    )
+    assert numbers(written(tmp_path), "riddles_sample") == pytest.approx(numbers(known["results"], "riddles_sample"))

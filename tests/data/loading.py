@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rows import Row
-from synthetic import make_prompts
 
 from mera_ru_tasks.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
 from mera_ru_tasks.data import load
@@ -32,15 +31,6 @@ def message(root: Path, benchmark: Benchmark, **settings: Any) -> str:
     with pytest.raises(DataError) as caught:
         load(benchmark, data=root, **settings)
     return str(caught.value).replace(str(root), "ROOT")
-
-
-def with_prompts(benchmark: Benchmark, row: Row) -> Row:
-    """A row whose prompt is text, its blocks among the inputs, as the hub and people's own copies have it."""
-    prompt = make_prompts(benchmark)[row["instruction"]]
-    if isinstance(prompt, str):
-        return {**row, "instruction": prompt}
-    blocks = {name: text for name, text in prompt.items() if isinstance(text, str) and name != "instruction"}
-    return {**row, "instruction": prompt["instruction"], "inputs": {**blocks, **row["inputs"]}}
 
 
 def write_shards(folder: Path, splits: Splits, shards: int = 3) -> None:

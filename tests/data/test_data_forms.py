@@ -10,9 +10,9 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from loading import HUB, Splits, documents, with_prompts, write_saved_dict, write_shards
+from loading import HUB, Splits, documents, write_saved_dict, write_shards
 from rows import Row, data_folder, enantiosemy, region, riddle
-from synthetic import make_rows, write_data
+from synthetic import make_rows, with_prompt_text, write_data
 
 from mera_ru_tasks.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
 from mera_ru_tasks.data import load
@@ -64,8 +64,8 @@ def test_every_form_gives_the_same_documents(tmp_path: Path, benchmark: Benchmar
     authors = write_data(tmp_path / "authors", rows_per_type=4, shots_per_type=3, benchmarks=(benchmark,))
     folder = tmp_path / "copy" / benchmark.name
     folder.mkdir(parents=True)
-    FORMS[form](folder, {"test": [with_prompts(benchmark, row) for row in test],
-                         "shots": [with_prompts(benchmark, row) for row in shots]})  # fmt: skip
+    FORMS[form](folder, {"test": [with_prompt_text(benchmark, row) for row in test],
+                         "shots": [with_prompt_text(benchmark, row) for row in shots]})  # fmt: skip
     expected = documents(load(benchmark, data=authors))
     assert documents(load(benchmark, data=tmp_path / "copy")) == expected
     assert [len(docs) for docs in expected.values()] == [len(test), len(shots)]

@@ -11,9 +11,9 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pytest
-from loading import documents, with_prompts
+from loading import documents
 from rows import Row, riddle
-from synthetic import make_rows, write_data
+from synthetic import make_rows, with_prompt_text, write_data
 
 from mera_ru_tasks import harness
 from mera_ru_tasks.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS
@@ -35,8 +35,8 @@ def hub(monkeypatch: pytest.MonkeyPatch, **splits: list[Row]) -> list[dict[str, 
 
 def test_hub_rows_are_the_same_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     test, shots = make_rows(RUSSIAN_REGIONS, rows_per_type=2)
-    rows = {"test": [with_prompts(RUSSIAN_REGIONS, {**row, "outputs": ""}) for row in test],
-            "shots": [with_prompts(RUSSIAN_REGIONS, row) for row in shots]}  # fmt: skip
+    rows = {"test": [with_prompt_text(RUSSIAN_REGIONS, {**row, "outputs": ""}) for row in test],
+            "shots": [with_prompt_text(RUSSIAN_REGIONS, row) for row in shots]}  # fmt: skip
     local = write_data(tmp_path, answers=False, rows_per_type=2, benchmarks=(RUSSIAN_REGIONS,))
     calls = hub(monkeypatch, **rows)
     absent = [row["inputs"].get("region") for row in datasets.load_dataset("anything")["test"].to_list()]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from documents import _FENCE, DOCUMENTS, README, REPOSITORY, blocks, each_document, known_tasks, spans, text_of
+from documents import _FENCE, DOCUMENTS, README, REPOSITORY, blocks, each_document, spans, text_of
+from known import known_tasks
 from lm_eval.config import evaluate_config
 
 from mera_ru_tasks import __version__, benchmarks, own_dataset, scoring

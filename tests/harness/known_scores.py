@@ -99,8 +99,3 @@ def known_folder(root: Path, *, in_shots: bool = False) -> Path:
         closed = [{**row, "outputs": "", "meta": {**row["meta"], "id": 99}} for row in rows[:1]]
         data_folder(root, base, *((closed, rows) if in_shots else (rows, ())))
     return root
-
-
-def numbers(results: Mapping[str, Any], task: str) -> dict[str, float]:
-    """A task's or group's rows in the results table, without the standard errors."""
-    return {key: value for key, value in results["results"][task].items() if "," in key and "_stderr" not in key}

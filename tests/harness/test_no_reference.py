@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from known_scores import BASES, EXPECTED, REGIONS, answer_of, base_of, known_folder, numbers
+from known_scores import BASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
 from rows import data_folder, enantiosemy, region, riddle
-from scripted import run
+from scripted import numbers, run
 
 
 def our_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:

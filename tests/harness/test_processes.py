@@ -14,10 +14,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from known_scores import CASES, EXPECTED, REGIONS, answer_of, numbers
+from known_scores import CASES, EXPECTED, REGIONS, answer_of
 from lm_eval.tasks import TaskManager
 from rows import data_folder, riddle
-from scripted import Answer, ScriptedModel, run
+from scripted import Answer, ScriptedModel, numbers, run
 
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.harness import group_mean

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from known_scores import CASES, EXPECTED, REGIONS, answer_of, base_of, known_folder, numbers
+from known_scores import CASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
 from rows import data_folder, riddle
-from scripted import run
+from scripted import numbers, run
 
 
 @pytest.mark.parametrize("task", ["russian_regions", "riddles_closed", "enantiosemy_prefill"])

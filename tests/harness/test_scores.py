@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from known_scores import BASES, CASES, EXPECTED, GROUPS, SAMPLES, SCORED, answer_of, base_of, known_folder, numbers
+from known_scores import BASES, CASES, EXPECTED, GROUPS, SAMPLES, SCORED, answer_of, base_of, known_folder
 from lm_eval.tasks import TaskManager
 from rows import data_folder, riddle
-from scripted import reference, run
+from scripted import numbers, reference, run
 
 from mera_ru_tasks.paths import yaml_folder
 

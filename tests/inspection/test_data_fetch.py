@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from command import in_process
 from hub import COMMIT, hub
 from scripted import run
-from synthetic import make_prompts, make_rows, write_data
+from synthetic import make_rows, with_prompt_text, write_data
 
 from mera_ru_tasks.benchmarks import RUSSIAN_REGIONS, Benchmark
 from mera_ru_tasks.inspection import document
@@ -24,16 +22,13 @@ from mera_ru_tasks.inspection.sources import Source
 
 def hub_files(benchmark: Benchmark) -> dict[str, bytes]:
     """The benchmark as the hub has it: Parquet, prompts as text, absent inputs null, test answers closed."""
-    prompts = make_prompts(benchmark)
+    absent = dict.fromkeys(("lang_unit", "example_text", "region"))
     files = {}
     for split, rows in zip(("test", "shots"), make_rows(benchmark), strict=True):
-        full = []
-        for row in rows:
-            prompt = prompts[row["instruction"]]
-            blocks = {name: text for name, text in prompt.items() if isinstance(text, str) and name != "instruction"}
-            inputs = {"lang_unit": None, "example_text": None, "region": None, **blocks, **row["inputs"]}
-            outputs = "" if split == "test" else row["outputs"]
-            full.append({**row, "instruction": prompt["instruction"], "inputs": inputs, "outputs": outputs})
+        full = [with_prompt_text(benchmark, row) for row in rows]
+        full = [{**row, "inputs": {**absent, **row["inputs"]}} for row in full]
+        if split == "test":
+            full = [{**row, "outputs": ""} for row in full]
         stream = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(full), stream)
         files[f"data/{split}-00000-of-00001.parquet"] = stream.getvalue()
@@ -43,17 +38,12 @@ def hub_files(benchmark: Benchmark) -> dict[str, bytes]:
 FETCHED = {"test.json", "shots.json", "dataset_meta.json"}
 
 
-def call(environment: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from mera_ru_tasks.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
-
-
 def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_path):
     environment = {"HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0", "MERA_RU_DATA": "", "HF_TOKEN": ""}
     with hub({RUSSIAN_REGIONS.hub: hub_files(RUSSIAN_REGIONS)}) as address:
         online = {**environment, "HF_ENDPOINT": address}
-        fetched = call(online, "data", "fetch", "russian_regions", "-o", tmp_path / "data")
-        unknown = call(online, "data", "fetch", "russian_regions", "-o", tmp_path / "x", "--revision", "nope")
+        fetched = in_process("data", "fetch", "russian_regions", "-o", tmp_path / "data", **online)
+        unknown = in_process("data", "fetch", "russian_regions", "-o", tmp_path / "x", "--revision", "nope", **online)
     assert fetched.returncode == 0, fetched.stderr
     assert f"603 rows in test, 9 rows in shots, revision {COMMIT}" in fetched.stdout
     again = mera_ru("data", "fetch", "russian_regions", "-o", tmp_path / "data")
@@ -76,12 +66,12 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
     results = tmp_path / "results"
     run(results, ["russian_regions"], lambda doc, prompt: "x", data=folder.parent)
     offline = {**environment, "HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
-    packed = call(offline, "submit", results, "-o", tmp_path / "s.zip", "--partial")
+    packed = in_process("submit", results, "-o", tmp_path / "s.zip", "--partial", **offline)
     assert packed.returncode == 0, packed.stdout + packed.stderr
     assert "no data are at hand" not in packed.stdout
     (log,) = results.rglob("samples_*")
     log.write_bytes(log.read_bytes().replace(b'"meta": {"id": 603,', b'"meta": {"id": 6030,'))
-    refused = call(offline, "submit", results, "-o", tmp_path / "t.zip", "--partial")
+    refused = in_process("submit", results, "-o", tmp_path / "t.zip", "--partial", **offline)
     assert refused.returncode == 1
     assert "not in MERA-evaluation/RussianRegions (cached), split test: id 6030" in refused.stdout
 

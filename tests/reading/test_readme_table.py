@@ -1,14 +1,13 @@
 """The README's table of responses must be true in every row."""
 
 import re
-from pathlib import Path
 
 import pytest
+from documents import README, text_of
 from reading_cases import PHRASE, SEVERAL, UNIT, flexible, strict
 
 from mera_ru_tasks.reading import read
 
-README = Path(__file__).parents[2] / "README.md"
 HEADER = "| Response | strict-match | flexible-extract |"
 RESPONSE = re.compile(r"`(?P<response>[^`]+)`(?: for `(?P<reference>[^`]+)`)?")
 FLEXIBLE = re.compile(
@@ -18,7 +17,7 @@ FLEXIBLE = re.compile(
 
 def rows() -> list[list[str]]:
     """The cells of the table's rows, without the header and the line below it."""
-    text = README.read_text(encoding="utf-8")
+    text = text_of(README)
     if HEADER not in text:
         return []
     table = text.split(HEADER, 1)[1].split("\n\n", 1)[0]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from command import in_process
 from scripted import run
 from submitted import answer
 from synthetic import write_data
@@ -67,15 +66,6 @@ def logs(short, tmp_path):
 def good(short, tmp_path_factory):
     """The content of a good archive."""
     file = tmp_path_factory.mktemp("good") / "good.zip"
-    command = [
-        sys.executable,
-        "-c",
-        "from mera_ru_tasks.cli import main; main()",
-        "submit",
-        str(short),
-        "-o",
-        str(file),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    assert in_process("submit", short, "-o", file).returncode == 0
     with zipfile.ZipFile(file) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

@@ -6,12 +6,11 @@ import io
 import json
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from command import in_process
 from submitted import OTHER_DATE, SIZES, edit_results, fault, ids_of, move_to_other_run, responses
 from synthetic import write_data
 
@@ -151,10 +150,8 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
 
 def test_the_whole_command_line(data, tmp_path):
     """A run of lm-eval's own command, then `mera-ru submit`, each in a process of its own."""
-    environment = {**os.environ, "MERA_RU_DATA": str(data), "HF_HUB_OFFLINE": "1"}
     log = ["--predict_only", "--log_samples", "--output_path", "results"]
     for arguments in (["run", "--model", "dummy", "--tasks", "mera_ru", *log], ["submit", "results"]):
-        command = [sys.executable, "-c", "from mera_ru_tasks.cli import main; main()", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        done = in_process(*arguments, cwd=tmp_path, MERA_RU_DATA=str(data), HF_HUB_OFFLINE="1")
         assert done.returncode == 0, done.stderr + done.stdout
     assert fault(tmp_path / "submission.zip", ids_of(data)) == ""

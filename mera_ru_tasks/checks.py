@@ -71,16 +71,30 @@ def _check_kinds(
 ) -> Iterator[tuple[str, str, str]]:
     """Check that each further `meta` field holds one kind of value in all rows, since documents are stored in columns.
 
-    `kinds` keeps each field's first kind and its place from row to row.
+    `kinds` keeps the first kind, and its place, of each field and of what fields hold, from row to row.
     """
     meta = row.get("meta") if isinstance(row, Mapping) else None
     for name, value in meta.items() if isinstance(meta, Mapping) else ():
-        if value is None or name in ("id", *benchmark.meta):
+        if name in ("id", *benchmark.meta) or _LONE_SURROGATE.search(name):
             continue
-        kind = "a number" if type(value) is int else _kind(value)
-        first, where = kinds.setdefault(name, (kind, place))
-        if kind != first:
-            yield f"meta.{name}", f"it is {kind}, but {first} in {where}", "Write the field in one kind in all rows."
+        for path, kind in _kinds_within(value, f"meta.{name}"):
+            first, where = kinds.setdefault(path, (kind, place))
+            if kind != first:
+                yield path, f"it is {kind}, but {first} in {where}", "Write the field in one kind in all rows."
+
+
+def _kinds_within(value: Any, path: str, depth: int = 1) -> Iterator[tuple[str, str]]:
+    """The kind of a value and of all that it holds, each with its path, in which `[]` stands for a list's elements."""
+    if value is None or depth > _DEEPEST:  # what is nested more deeply is refused as such
+        return
+    yield path, "a number" if type(value) is int else _kind(value)
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if not _LONE_SURROGATE.search(name):
+                yield from _kinds_within(part, f"{path}.{name}", depth + 1)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _kinds_within(part, f"{path}[]", depth + 1)
 
 
 def check_row(row: Any, benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:

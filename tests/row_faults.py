@@ -154,12 +154,20 @@ FAULTS: list[tuple[Benchmark, Any, str]] = [
      "ROOT/riddles_closed/test.json, row 1. Write the field in one kind in all rows."),
     (RIDDLES_CLOSED, riddle(2, origin={"a": 1}), "(id 2), field `meta.origin`: it is an object, but a string in "
      "ROOT/riddles_closed/test.json, row 1. Write the field in one kind in all rows."),
+    (RIDDLES_CLOSED, riddle(2, tags=[1]), "(id 2), field `meta.tags[]`: it is a number, but a string in "
+     "ROOT/riddles_closed/test.json, row 1. Write the field in one kind in all rows."),
+    (RIDDLES_CLOSED, riddle(2, of=[1, None, "a"]), "(id 2), field `meta.of[]`: it is a string, but a number in "
+     "ROOT/riddles_closed/test.json, row 2. Write the field in one kind in all rows."),
+    (RIDDLES_CLOSED, riddle(2, made={"by": [{"name": True}]}), "(id 2), field `meta.made.by[].name`: it is a boolean, "
+     "but a string in ROOT/riddles_closed/test.json, row 1. Write the field in one kind in all rows."),
 ]  # fmt: skip
 
 
 def write_fault(root: Path, benchmark: Benchmark, row: Any) -> Path:
     """A data folder whose second test row has the fault."""
-    good = {"enantiosemy": enantiosemy, "russian_regions": region}.get(benchmark.name, riddle)(1, origin="книга")
+    good = {"enantiosemy": enantiosemy, "russian_regions": region}.get(benchmark.name, riddle)(
+        1, origin="книга", tags=["зима"], made={"by": [{"name": "народ"}]}
+    )
     return data_folder(root, benchmark.name, [good, row])
 
 

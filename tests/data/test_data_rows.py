@@ -30,13 +30,6 @@ def test_a_field_that_is_nested_too_deeply(tmp_path: Path, depth: int) -> None:
     )
 
 
-def test_lists_of_mixed_kinds_are_named_too(tmp_path: Path) -> None:
-    root = data_folder(tmp_path, "riddles", [riddle(1, tags=["a"]), riddle(2, tags=[1])])
-    assert message(root, RIDDLES_CLOSED).startswith(
-        "ROOT/riddles/test.json, field `meta`: a field holds values of different kinds over the rows ("
-    )
-
-
 def test_an_id_is_doubled_over_test_and_shots(tmp_path: Path) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1), riddle(2)], shots=[riddle(3), riddle(2)])
     assert message(root, RIDDLES_CLOSED) == (

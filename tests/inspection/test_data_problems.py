@@ -14,9 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import at_least
 from row_faults import FAULTS, whole_message, write_fault
-from synthetic import make_prompts, make_rows, write_data, write_json
+from rows import data_folder
+from synthetic import make_prompts, make_rows, write_data
 
 from mera_ru_tasks.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSED, Benchmark
+from mera_ru_tasks.data import load
+from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.inspection.report import look_over
 from mera_ru_tasks.inspection.sources import Source
 
@@ -138,12 +141,12 @@ def test_every_problem_is_listed_and_broken_rows_do_not_spoil_the_counts(mera_ru
     assert mera_ru("data", "check", folder).out.count("holds the unknown letter") == 8
 
 
+# Beyond 2**53 an integer and a fraction in one field are refused by pyarrow alone.
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("{question}\ud800"),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats() | st.text() | st.just("{question}\ud800"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
     max_leaves=6,
 )
-
 PATHS = st.sampled_from(
     [
         (),
@@ -154,15 +157,19 @@ PATHS = st.sampled_from(
         ("meta",),
         ("meta", "id"),
         ("meta", "group_id"),
+        ("meta", "own"),
     ]
 )
 
 
-@given(st.sampled_from(sorted(BENCHMARKS)), PATHS, VALUES)
+@given(st.sampled_from(sorted(BENCHMARKS)), PATHS, VALUES, VALUES)
 @at_least(150)
-def test_whatever_stands_in_a_row_there_is_a_report(tmp_path_factory, name, path, value):
+def test_whatever_stands_in_a_row_a_run_refuses_it_where_a_problem_is_reported(
+    tmp_path_factory, name, path, value, own
+):
     benchmark = BENCHMARKS[name]
     test, shots = make_rows(benchmark, rows_per_type=2)
+    test[0]["meta"]["own"] = own
     if path:
         place = test[1]
         for key in path[:-1]:
@@ -170,9 +177,12 @@ def test_whatever_stands_in_a_row_there_is_a_report(tmp_path_factory, name, path
         place[path[-1]] = value
     else:
         test[1] = value
-    folder = tmp_path_factory.mktemp("data")
-    write_json(folder / "dataset_meta.json", {"prompts": make_prompts(benchmark)})
-    for split, rows in (("test", test), ("shots", shots)):
-        (folder / f"{split}.json").write_text(json.dumps({"data": rows}))
-    report = look_over(Source(benchmark, folder))
+    root = data_folder(tmp_path_factory.mktemp("data"), name, test, shots, make_prompts(benchmark))
+    report = look_over(Source(benchmark, root / name))
     json.dumps(report.as_json())
+    try:
+        load(benchmark, data=root)
+    except DataError as error:
+        assert report.problems, error
+    else:
+        assert not report.problems

@@ -31,7 +31,7 @@ class ChatServer:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._answer = answer
-        self._waiting = [threading.Barrier(meeting, timeout=60)]
+        self._waiting = [threading.Barrier(meeting, timeout=300)]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1/chat/completions"

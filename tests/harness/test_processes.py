@@ -29,7 +29,7 @@ class World:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._meeting = threading.Barrier(size, timeout=60)
+        self._meeting = threading.Barrier(size, timeout=300)
         self._brought: list[Any] = [None] * size
 
     def exchange(self, rank: int, value: Any) -> list[Any]:

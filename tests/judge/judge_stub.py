@@ -39,6 +39,7 @@ class StubJudge:
         bodies: the whole requests.
         headers: the requests' headers.
         attempts: how often each message came.
+        holds: for a question and its number (from 0) whether it must still wait for its reply; None for none.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class StubJudge:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.attempts: Counter[str] = Counter()
+        self.holds: Callable[[str, int], bool] | None = None
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
@@ -115,6 +117,9 @@ class StubJudge:
         self.messages.append(message)
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
+        number = len(self.questions) - 1
+        while message in self.questions and self.holds and self.holds(message, number):
+            await asyncio.sleep(0.002)
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":

@@ -23,6 +23,7 @@ from mera_ru_tasks.judge.prompt import load_prompt
 from mera_ru_tasks.judge.questions import question_for
 
 COUNT = 24
+CONCURRENCY = 3
 
 
 def start(stub: StubJudge, cache: Path) -> subprocess.Popen[str]:
@@ -31,7 +32,7 @@ def start(stub: StubJudge, cache: Path) -> subprocess.Popen[str]:
         "LM_EVAL_JUDGE_MODEL": "stub-judge",
         "LM_EVAL_JUDGE_API_KEY": KEY,
         "LM_EVAL_JUDGE_CACHE": str(cache),
-        "LM_EVAL_JUDGE_CONCURRENCY": "3",
+        "LM_EVAL_JUDGE_CONCURRENCY": str(CONCURRENCY),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     command = [sys.executable, str(Path(__file__).with_name("judge_process.py")), str(COUNT)]
@@ -39,7 +40,7 @@ def start(stub: StubJudge, cache: Path) -> subprocess.Popen[str]:
 
 
 def scores_of(process: subprocess.Popen[str]) -> list[float]:
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     return json.loads(out)
 
@@ -53,12 +54,14 @@ def cached_messages(settings) -> set[str]:
 
 
 def test_killed_at_any_moment_then_run_again(tmp_path):
-    with StubJudge(delay=0.05) as stub:
+    with StubJudge() as stub:
         settings = settings_for(stub, tmp_path)
         for more in (1, 4, 8):
             known, asked_before = cached_messages(settings), len(stub.questions)
+            stub.holds = lambda _, number, last=asked_before + more: number >= last
             process = start(stub, settings.cache)
-            while len(stub.questions) < asked_before + more:
+            # So many are answered, and the process waits for replies to as many as it may ask at a time.
+            while len(stub.questions) < asked_before + more + CONCURRENCY:
                 assert process.poll() is None, process.communicate()
                 time.sleep(0.002)
             process.kill()
@@ -66,6 +69,7 @@ def test_killed_at_any_moment_then_run_again(tmp_path):
             assert known <= cached_messages(settings)
             assert known.isdisjoint(stub.questions[asked_before:])
         known, asked_before = cached_messages(settings), len(stub.questions)
+        stub.holds = None
         scores = scores_of(start(stub, settings.cache))
     assert 0 < len(known) < COUNT
     assert len(stub.questions) - asked_before == COUNT - len(known)
@@ -80,7 +84,8 @@ def test_two_processes_on_one_cache_agree(tmp_path):
     def words(message, attempt):
         return json.dumps({"reason": str(attempt), "score": (hashed_score(message) + attempt) % 3})
 
-    with StubJudge(words=words, delay=0.05) as stub:
+    with StubJudge(words=words) as stub:
+        stub.holds = lambda message, _: message == stub.questions[0] and stub.attempts[message] < 2
         cache = tmp_path / "new" / "judge.sqlite"
         processes = [start(stub, cache) for _ in range(2)]
         first, second = map(scores_of, processes)

@@ -70,6 +70,9 @@ def test_keys_in_the_model_arguments_are_not_packed(logs, mera_ru, tmp_path):
     }  # fmt: skip
     content["configs"]["enantiosemy"]["metadata"]["token"] = keys[0]
     content["config"]["text"] = f"pretrained=x,token={keys[0]}"
+    # An lm-eval that writes the arguments as the command line gave them, as text.
+    keys.append("another/key-5678")
+    content["configs"]["enantiosemy"]["metadata"]["model_args"] = f"pretrained=x,api_key={keys[-1]},dtype=float16"
     results.write_text(json.dumps(content))
     outcome = mera_ru("submit", logs)
     assert outcome.status == 0 and "holds a key or a password" in outcome.out

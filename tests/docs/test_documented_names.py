@@ -16,6 +16,7 @@ from lm_eval.config import evaluate_config
 
 from mera_ru_tasks import __version__, benchmarks, own_dataset, scoring
 from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.task_files import read_task_file
 
 
 @cache
@@ -44,15 +45,8 @@ def test_a_task_readme_names_its_tasks_and_their_version(benchmark: str) -> None
     own_tasks = {path.stem for path in yaml_folder().glob(f"{benchmark}*.yaml")}
     assert own_tasks <= set(re.findall(r"^\* `(\w+)`: ", text_of(document), re.MULTILINE))
     for task in own_tasks:
-        version = yaml.load((yaml_folder() / f"{task}.yaml").read_text(), Loader=_Loader)["metadata"]["version"]
+        version = read_task_file(yaml_folder() / f"{task}.yaml")["metadata"]["version"]
         assert f"* Version {version}:" in text_of(document)
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads lm-eval's YAML, with functions as their names."""
-
-
-_Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
 
 
 def table(document: Path, heading: str) -> list[list[str]]:
@@ -68,7 +62,7 @@ def test_the_metrics_table_is_the_tasks_own() -> None:
     metrics: dict[str, set[str]] = {}
     titles = {"enantiosemy": "Enantiosemy", "riddles": "Riddles", "russian_regions": "RussianRegions"}
     for name, title in titles.items():
-        base = yaml.load((yaml_folder() / f"_{name}_yaml").read_text(encoding="utf-8"), Loader=_Loader)
+        base = read_task_file(yaml_folder() / f"_{name}_yaml")
         for metric in base["metric_list"]:
             metrics.setdefault(metric["metric"], set()).add(title)
     rows = {row[0].strip("`"): row[1] for row in table(README, "Metrics")}

@@ -143,7 +143,7 @@ def test_a_run_that_lm_eval_could_not_put_together_is_refused(
         monkeypatch.setenv("WORLD_SIZE", processes)
     root = data_folder(tmp_path, "riddles", [riddle(1), riddle(2), riddle(3, ""), riddle(4, "")])
     if not refused:
-        run(None, ["riddles_closed"], data=root)
+        assert len(run(None, ["riddles_closed"], data=root)["samples"]["riddles_closed"]) == 8
         return
     with pytest.raises(DataError) as caught:
         run(None, ["riddles_closed"], data=root)
@@ -158,4 +158,5 @@ def test_closed_or_open_throughout_any_number_of_processes_will_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: str
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    run(None, ["riddles_closed"], data=data_folder(tmp_path, "riddles", [riddle(1, outputs), riddle(2, outputs)]))
+    root = data_folder(tmp_path, "riddles", [riddle(1, outputs), riddle(2, outputs)])
+    assert len(run(None, ["riddles_closed"], data=root)["samples"]["riddles_closed"]) == 4

@@ -8,9 +8,14 @@ stands beside what it is compared with, a target or the figure of another progra
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path.append(str(TESTS))  # where data, runs and models are made
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,21 @@ def median_seconds(
             `time.perf_counter` where waiting counts.
     """
     run()
-    times = []
-    for _ in range(runs):
-        start = clock()
-        run()
-        times.append(clock() - start)
-    return statistics.median(times)
+    return statistics.median(seconds_of_call(run, clock) for _ in range(runs))
+
+
+def seconds_of_call(run: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    """The time of one call, in seconds, by a clock as in `median_seconds`."""
+    start = clock()
+    run()
+    return clock() - start
+
+
+def in_turns(first: Callable[[], float], second: Callable[[], float], *, runs: int) -> tuple[float, float]:
+    """The medians of two measurements, taken in turns so many times, and once before to warm up.
+
+    What else the machine does meets both alike, so that their ratio means something where the figures do not.
+    """
+    pairs = [(first(), second()) for _ in range(runs + 1)][1:]
+    ours, others = zip(*pairs, strict=True)
+    return statistics.median(ours), statistics.median(others)

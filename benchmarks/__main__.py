@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import logging
+import os
 import platform
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -18,6 +22,9 @@ from benchmarks import Measurement
 
 FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if "_" not in path.stem)
+_WIDTH = 100  # where standard output is no terminal
+
+Results = dict[str, list[Measurement]]
 
 
 def main() -> None:
@@ -30,28 +37,49 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(NAMES):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    results = {name: run(name) for name in arguments.names or NAMES}
+    _silence_what_is_measured()
+    results: Results = {}
+    for name in arguments.names or NAMES:
+        results[name] = list(run(name))
+        write(results, arguments.json)
     show(results)
-    write(results, arguments.json)
+    print(f"Figures: {arguments.json}")
 
 
-def run(name: str) -> list[Measurement]:
-    """Run one benchmark."""
-    return list(importlib.import_module(f"benchmarks.{name}").measurements())
+def _silence_what_is_measured() -> None:
+    os.environ |= {"TQDM_DISABLE": "1", "HF_HUB_OFFLINE": "1"}
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
 
 
-def show(results: dict[str, list[Measurement]]) -> None:
+def run(name: str) -> Iterator[Measurement]:
+    """Run one benchmark, and say on standard error how far it is."""
+    print(f"Running {name} …", file=sys.stderr, flush=True)
+    for measurement in importlib.import_module(f"benchmarks.{name}").measurements():
+        print(f"  {measurement.name}: {figure(measurement)}", file=sys.stderr, flush=True)
+        yield measurement
+
+
+def show(results: Results) -> None:
     """Print the table of all measurements."""
-    table = Table("benchmark", "measured", title=f"mera-ru-tasks {mera_ru_tasks.__version__}, {machine()}")
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    table = Table("measured", title=f"mera-ru-tasks {mera_ru_tasks.__version__}, {machine()}", box=box.SIMPLE_HEAD)
     table.add_column("figure", justify="right")
-    table.add_column("unit")
-    table.add_column("compared with")
+    table.add_column("beside")
     table.add_column("ratio", justify="right")
     for name, measurements in results.items():
+        table.add_section()
+        table.add_row(name.upper(), style="bold")
         for m in measurements:
             other = f"{m.compared_with} {number(m.other)}" if m.other is not None else ""
-            table.add_row(name, m.name, number(m.value), m.unit, other, f"{m.ratio:.2f}" if m.ratio is not None else "")
-    Console().print(table)
+            table.add_row(m.name, figure(m), other, f"{m.ratio:.2f}" if m.ratio is not None else "")
+    console.print(table)
+
+
+def figure(measurement: Measurement) -> str:
+    """What was measured, with its unit."""
+    return f"{number(measurement.value)} {measurement.unit}"
 
 
 def number(value: float) -> str:
@@ -61,10 +89,10 @@ def number(value: float) -> str:
 
 def machine() -> str:
     """What the figures were measured on."""
-    return f"Python {platform.python_version()}, {platform.machine()} {platform.system()}"
+    return f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()} {platform.system()}"
 
 
-def write(results: dict[str, Sequence[Measurement]], path: Path) -> None:
+def write(results: Results, path: Path) -> None:
     """Write all measurements as JSON, one object for each benchmark's name."""
     figures = {
         name: [{**asdict(measurement), "ratio": measurement.ratio} for measurement in measurements]
@@ -72,7 +100,6 @@ def write(results: dict[str, Sequence[Measurement]], path: Path) -> None:
     }
     content = {"version": mera_ru_tasks.__version__, "machine": machine(), "benchmarks": figures}
     path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    print(f"Figures: {path}")
 
 
 if __name__ == "__main__":

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import Measurement
+from benchmarks import TESTS, Measurement, in_turns
+from benchmarks._processes import environment, measured
 
 _SCRIPTS = Path(sysconfig.get_path("scripts"))
-_TESTS = Path(__file__).resolve().parent.parent / "tests"
 # What lm-eval's log says before it hands the first request to the model.
 _FIRST_REQUEST = b"Running generate_until requests"
 
@@ -31,7 +30,7 @@ Command = Sequence[str | Path]
 def measurements() -> Iterator[Measurement]:
     """Yield the time to the first request, then that of the help, then the hook's cost."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, _TESTS / "tiny_model.py", folder], check=True, capture_output=True)
+        measured([sys.executable, TESTS / "tiny_model.py", folder])
         arguments = [
             "--model", "hf", "--model_args", f"pretrained={folder},dtype=float32", "--device", "cpu",
             "--tasks", "mera_ru_sample_prefill",
@@ -49,6 +48,7 @@ def measurements() -> Iterator[Measurement]:
     yield Measurement("Python start", 1000 * bare, "ms")
     with_hook, without = _python_start()
     yield Measurement("Python start with nothing but the hook", 1000 * with_hook, "ms", "without it", 1000 * without)
+    yield Measurement("the hook's cost", 1000 * (with_hook - without), "ms", "target", 2)
 
 
 def _python_start() -> tuple[float, float]:
@@ -65,24 +65,17 @@ def _python_start() -> tuple[float, float]:
         return in_turns(first, second, runs=100)
 
 
-def in_turns(first: Callable[[], float], second: Callable[[], float], *, runs: int) -> tuple[float, float]:
-    """The medians of two programs' times, run one after the other so many times, and once before to warm up."""
-    pairs = [(first(), second()) for _ in range(runs + 1)][1:]
-    ours, others = zip(*pairs, strict=True)
-    return statistics.median(ours), statistics.median(others)
-
-
 def seconds_of(command: Command) -> float:
     """Seconds from a command's start to its end."""
     start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment())
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
     return time.perf_counter() - start
 
 
 def seconds_to(command: Command, mark: bytes) -> float:
     """Seconds from a command's start until `mark` stands in its standard error; then the command is stopped."""
     start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stderr is not None
         said = b""
         while mark not in said:
@@ -93,7 +86,3 @@ def seconds_to(command: Command, mark: bytes) -> float:
         seconds = time.perf_counter() - start
         process.kill()
     return seconds
-
-
-def _environment() -> Mapping[str, str]:
-    return {**os.environ, "HF_HUB_OFFLINE": "1"}

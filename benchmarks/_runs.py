@@ -1,0 +1,68 @@
+"""Runs of synthetic documents by several made-up models, as lm-eval logs them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Make = Callable[[random.Random], str]
+
+
+def run_once(folder: Path, data: Path) -> Path:
+    """Run lm-eval on a data folder with a model that answers right; returns the folder of its logs."""
+    from scripted import reference, run
+
+    from benchmarks._tasks import TASKS
+
+    run(folder, TASKS, reference, data=data)
+    return next(folder.iterdir())
+
+
+def write_models(once: Path, results: Path, *, models: int, explain: Make = lambda maker: "") -> int:
+    """Write the logs of one run as those of several models, each right on more documents than the one before.
+
+    Args:
+        once: the folder of the run's logs.
+        results: where each model gets a folder, as in lm-eval's output folder.
+        models: how many.
+        explain: makes the text before each answer.
+
+    Returns:
+        The bytes of all responses.
+    """
+    size = 0
+    for number in range(models):
+        target = results / f"org__model-{number}"
+        target.mkdir(parents=True)
+        for file in sorted(once.iterdir()):
+            if file.suffix == ".json":
+                content = json.loads(file.read_text(encoding="utf-8"))
+                (target / file.name).write_text(json.dumps({**content, "model_name": f"org/model-{number}"}))
+            else:
+                skill = 0.2 + 0.6 * number / models
+                size += _write_log(file, target / file.name, random.Random(number), skill, explain)
+    return size
+
+
+def _write_log(source: Path, target: Path, maker: random.Random, skill: float, explain: Make) -> int:
+    size = 0
+    responses: dict[int, tuple[str, int]] = {}
+    with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as stream:
+        for line in lines:
+            row = json.loads(line)
+            if row["doc_id"] not in responses:
+                right = int(maker.random() < skill)
+                responses[row["doc_id"]] = explain(maker) + (row["resps"][0][0] if right else "Ответ: нет"), right
+                size += len(responses[row["doc_id"]][0].encode())
+            text, right = responses[row["doc_id"]]
+            row |= {"resps": [[text]], "filtered_resps": [text if row["filter"] == "strict-match" else text[-9:]]}
+            row |= {name: _score(row[name], right) for name in row["metrics"]}
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return size
+
+
+def _score(part: Any, right: int) -> Any:
+    return [*part[:2], right] if isinstance(part, list) else right

@@ -1,0 +1,38 @@
+"""How long 1,609 documents take to be loaded and to become requests, and their rows to be checked, after imports.
+
+Beside it stand plain YAML tasks of lm-eval with the same prompts, which `datasets` reads from its warm cache and nobody
+checks.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import Measurement, in_turns, median_seconds, seconds_of_call
+
+
+def measurements() -> Iterator[Measurement]:
+    """Yield the time of loading and building beside the target and beside plain tasks, then that of checking."""
+    from synthetic import write_data
+
+    from benchmarks._tasks import as_without_us, build, load_ours, load_plain, plain_documents, write_plain
+    from mera_ru_tasks.inspection.report import look_over
+    from mera_ru_tasks.inspection.sources import sources
+
+    with tempfile.TemporaryDirectory() as name:
+        data = write_data(Path(name, "data"))
+        tasks = load_ours(data)
+        build(tasks)
+        write_plain(Path(name, "plain"), plain_documents(tasks))
+
+        def seconds_of_plain() -> float:
+            with as_without_us():
+                return seconds_of_call(lambda: build(load_plain(Path(name, "plain"))))
+
+        ours, plain = in_turns(lambda: seconds_of_call(lambda: build(load_ours(data))), seconds_of_plain, runs=5)
+        yield Measurement("1,609 documents loaded and built", ours, "s", "target", 3)
+        yield Measurement("the same", ours, "s", "plain YAML tasks", plain)
+        checked = median_seconds(lambda: [look_over(source) for source in sources(str(data))], runs=5)
+        yield Measurement("1,609 rows checked", checked, "s", "target", 2)

@@ -1,0 +1,33 @@
+"""How long a run of all 1,609 documents takes to pack for the leaderboard, and an archive to check.
+
+Each call is a process of its own, as a user's is, with all imports; ids and questions are checked against the data.
+Beside them stands the same without the data, where ids are only counted, and Python's own zip of the same logs.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import Measurement
+from benchmarks._processes import MERA_RU, median_of
+
+
+def measurements() -> Iterator[Measurement]:
+    """Yield times of packing and checking."""
+    from synthetic import write_data
+
+    from benchmarks._runs import run_once
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = write_data(folder / "data")
+        logs = run_once(folder / "results", data)
+        archive = folder / "submission.zip"
+        zipped = median_of([sys.executable, "-m", "zipfile", "-c", folder / "logs.zip", logs])
+        packed = median_of([*MERA_RU, "submit", logs, "--data", data, "-o", archive], makes=archive)
+        yield Measurement("submit a whole run", packed.seconds, "s", "zip of its logs", zipped.seconds)
+        checked = median_of([*MERA_RU, "submit", "--check", archive, "--data", data])
+        yield Measurement("submit --check", checked.seconds, "s", "zip of its logs", zipped.seconds)

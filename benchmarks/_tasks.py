@@ -66,14 +66,18 @@ def load_plain(folder: Path) -> list[Task]:
     return _load(folder, sorted(file.stem for file in folder.glob("*.yaml")), {})
 
 
-def plain_documents(tasks: Sequence[Task]) -> dict[str, Documents]:
-    """The documents of built tasks as a plain task has them, with the prompts that ours have."""
-    return {
-        f"plain_{task.config.task}": [
-            {"question": instance.args[0], "outputs": instance.doc["outputs"]} for instance in task.instances
+def write_plain_from_logs(folder: Path, logs: Path) -> None:
+    """Write plain tasks (see `write_plain`) with the prompts and references that the sample logs of a run hold."""
+    from mera_ru_tasks.runs import find_logs
+    from mera_ru_tasks.samples import STRICT
+
+    documents = {
+        f"plain_{log.task}": [
+            {"question": sample.prompt, "outputs": sample.doc["outputs"]} for sample in log.samples(STRICT)
         ]
-        for task in tasks
+        for log in find_logs([logs])
     }
+    write_plain(folder, documents)
 
 
 def _load(folder: Path, names: Sequence[str], metadata: Mapping[str, str]) -> list[Task]:

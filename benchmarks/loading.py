@@ -17,15 +17,14 @@ def measurements() -> Iterator[Measurement]:
     """Yield the time of loading and building beside the target and beside plain tasks, then that of checking."""
     from synthetic import write_data
 
-    from benchmarks._tasks import as_without_us, build, load_ours, load_plain, plain_documents, write_plain
+    from benchmarks._runs import run_once
+    from benchmarks._tasks import as_without_us, build, load_ours, load_plain, write_plain_from_logs
     from mera_ru_tasks.inspection.report import look_over
     from mera_ru_tasks.inspection.sources import sources
 
     with tempfile.TemporaryDirectory() as name:
         data = write_data(Path(name, "data"))
-        tasks = load_ours(data)
-        build(tasks)
-        write_plain(Path(name, "plain"), plain_documents(tasks))
+        write_plain_from_logs(Path(name, "plain"), run_once(Path(name, "logs"), data))
 
         def seconds_of_plain() -> float:
             with as_without_us():

@@ -38,6 +38,9 @@ SEED = 20_260_101
 # Agresti and Min's whole pair it is 99% at 12.
 _PSEUDO = 0.05
 
+# Counts of so many clusters in all resamples take 40 MB.
+_MANY = 1000
+
 _Z = float(stats.norm.ppf(0.5 + LEVEL / 2))
 
 
@@ -208,14 +211,29 @@ def bootstrap_error(sums: Values, sizes: Values) -> float:
     data give the same number whatever else is compared. The error goes with Student's t (Hesterberg 2015): percentiles
     of few clusters lie too close together.
 
+    Above `_MANY` clusters, draws of each would take gigabytes. Alike clusters are then drawn together: how many of each
+    kind a resample holds is multinomial, and scores have few kinds of differences.
+
     Args:
         sums: each cluster's sum of differences, shape (G,).
         sizes: each cluster's number of documents, shape (G,).
     """
+    if len(sums) > _MANY:
+        return _bootstrap_error_by_kinds(sums, sizes)
     counts = _resampled_counts(len(sums))
     totals = counts @ np.concatenate([sums, [1.0, -1.0]]).astype(np.float32)
     documents = counts @ np.concatenate([sizes, [1.0, 1.0]]).astype(np.float32)
     return float(np.std(totals / documents, dtype=np.float64))
+
+
+def _bootstrap_error_by_kinds(sums: Values, sizes: Values) -> float:
+    kinds, numbers = np.unique(np.stack([sums, sizes], axis=1), axis=0, return_counts=True)
+    kinds = np.concatenate([kinds, [[1.0, 1.0], [-1.0, 1.0]]])
+    shares = np.concatenate([numbers, [_PSEUDO, _PSEUDO]]) / (len(sums) + 2 * _PSEUDO)
+    generator = np.random.default_rng([SEED, len(sums)])
+    blocks = [generator.multinomial(len(sums), shares, size=1000) @ kinds for _ in range(RESAMPLES // 1000)]
+    totals, documents = np.concatenate(blocks).T
+    return float(np.std(totals / documents))
 
 
 def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:

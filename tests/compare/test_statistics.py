@@ -1,6 +1,7 @@
 """Each statistic against an independent implementation; intervals against the truth of simulated evaluations."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -83,6 +84,28 @@ def test_the_bootstraps_error_agrees_with_scipys_and_with_the_cluster_robust_one
     assert error == pytest.approx(expected.standard_error, rel=0.03)
     robust = statistics.cluster_robust_error(np.repeat(sums / 3, 3), np.repeat(np.arange(200), 3))
     assert error == pytest.approx(robust, rel=0.03)
+
+
+@pytest.mark.parametrize("sizes", [1.0, 3.0])
+def test_the_bootstraps_error_of_very_many_clusters_takes_no_memory_for_each(sizes):
+    sums = np.random.default_rng(4).choice([-1.0, -0.5, 0.0, 0.0, 2 / 3, 1.0], 200_000)
+    tracemalloc.start()
+    error = statistics.bootstrap_error(sums, np.full(len(sums), sizes))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert error == pytest.approx(statistics.cluster_robust_error(sums / sizes), rel=0.03)
+    assert peak < 64 * 2**20
+
+
+def test_drawing_alike_clusters_together_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(6)
+    sums, sizes = rng.integers(-3, 4, 300).astype(float), rng.integers(1, 4, 300).astype(float)
+    each = statistics.bootstrap_error(sums, sizes)
+    monkeypatch.setattr(statistics, "_MANY", 0)
+    together = statistics.bootstrap_error(sums, sizes)
+    assert together == pytest.approx(each, rel=0.03)
+    order = rng.permutation(300)
+    assert statistics.bootstrap_error(sums[order], sizes[order]) == pytest.approx(together, rel=1e-12)
 
 
 def test_values_between_right_and_wrong_are_bootstrapped():

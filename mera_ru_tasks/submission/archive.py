@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ _SECRET_TEXT = re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,})|(?<=
 
 def build(answers: Sequence[Answers]) -> bytes:
     """Build the archive of these tasks' answers with their logs."""
-    entries = {f"{part.benchmark.title}.json": _answers_json(part) for part in answers}
-    return _zip({**entries, LOGS: _zip(_logs(answers))})
+    entries = {f"{part.benchmark.title}.json": functools.partial(_answers_json, part) for part in answers}
+    return _zip({**entries, LOGS: lambda: _zip(_logs(answers))})
 
 
 def write(archive: bytes, file: Path) -> None:
@@ -75,9 +76,9 @@ def _answers_json(answers: Answers) -> bytes:
     return (json.dumps({"data": {"test": rows}}, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _logs(answers: Sequence[Answers]) -> dict[str, bytes]:
+def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
     """The runs' logs under names made from their task and date, so that no file's own name reaches the archive."""
-    entries: dict[str, bytes] = {}
+    entries: dict[str, Callable[[], bytes]] = {}
     owners: dict[str, Path] = {}
     for part in answers:
         log = part.log
@@ -90,7 +91,7 @@ def _logs(answers: Sequence[Answers]) -> dict[str, bytes]:
                     f"{file} and {owners[name]} are of two runs that ended at the same moment, so their logs cannot "
                     "lie in one archive. Name the logs of one run."
                 )
-            entries[name] = _public(log, file)
+            entries[name] = functools.partial(_public, log, file)
     return entries
 
 
@@ -101,12 +102,13 @@ def _public(log: TaskLog, file: Path) -> bytes:
     return content
 
 
-def _zip(entries: Mapping[str, bytes]) -> bytes:
+def _zip(entries: Mapping[str, Callable[[], bytes]]) -> bytes:
+    """Pack entries by their names; each one's content is made when its turn comes, so that one at a time is held."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in sorted(entries.items()):
+        for name in sorted(entries):
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 6)
+            archive.writestr(entry, entries[name](), zipfile.ZIP_DEFLATED, 6)
     return stream.getvalue()

@@ -200,7 +200,7 @@ def _is_log_of(name: str, benchmark: Benchmark) -> bool:
 def _compare(lines: bytes, name: str, given: Mapping[int, str], benchmark: Benchmark) -> Iterator[Problem]:
     place = f"{LOGS}: {name}"
     try:
-        logged = {row_id(s.doc): s.response for s in parse_samples(lines.split(b"\n"), place) if s.pipeline == STRICT}
+        logged = {row_id(s.doc): s.response for s in parse_samples(io.BytesIO(lines), place) if s.pipeline == STRICT}
     except RunError as error:
         yield Problem(benchmark.title, place, str(error), _REPACK)
         return

@@ -17,6 +17,9 @@ FEWSHOT ?= 1
 LIMIT ?= 12
 RESULTS ?= results
 
+# Which benchmarks `make bench` runs, by the names of their files; all if none.
+NAMES ?=
+
 .PHONY: demo test lint types unit lowest chromium bench clean
 
 demo: $(VENV)/demo

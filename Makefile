@@ -1,4 +1,4 @@
-# make demo   run the sample tasks on a small real model
+# make demo   run the sample tasks on a small real model and on a random one, and compare them
 # make test   tests, linter, type checker
 # make bench  how fast it is, one table; no figure passes or fails
 # Each makes the environment that it needs; no hub and no other set-up is asked for.
@@ -16,23 +16,32 @@ TASKS ?= mera_ru_sample_prefill
 FEWSHOT ?= 1
 LIMIT ?= 12
 RESULTS ?= results
+BASELINE := random-gpt-neox
 
 # Which benchmarks `make bench` runs, by the names of their files; all if none.
 NAMES ?=
 
 .PHONY: demo test lint types unit lowest chromium bench clean
 
+# Every command that is run is printed. The report gets a free name: an earlier one may be worth keeping.
 demo: $(VENV)/demo
-	@model="$(MODEL)"; \
-	if [ -z "$$model" ]; then export HF_HUB_OFFLINE=1; model="$$($(BIN)/python -m mera_ru_tasks.demo_model)" || exit 1; fi; \
-	set -- lm_eval --model hf --model_args "pretrained=$$model" --tasks $(TASKS) --num_fewshot $(FEWSHOT) \
-	    --limit $(LIMIT) --batch_size 4 --log_samples --output_path $(RESULTS); \
-	echo "Running: $(BIN)/$$*"; \
-	$(BIN)/"$$@" || exit 1; \
-	echo; \
-	echo "The table's rows are explained in README.md, \"First run\". The logs are in $(RESULTS)/."; \
-	echo "Next: \`make demo LIMIT=1000\` runs all documents, \`make demo MODEL=…\` another model; to see and compare what was"; \
-	echo "logged: $(BIN)/mera-ru compare $(RESULTS) -o report.html"
+	@run() { echo "Running: $(BIN)/$$*"; $(BIN)/"$$@" || exit 1; echo; }; \
+	evaluate() { run lm_eval --model hf --model_args "pretrained=$$1" --tasks $(TASKS) --num_fewshot $(FEWSHOT) \
+	    --limit $(LIMIT) --batch_size 4 --log_samples --output_path $(RESULTS); }; \
+	folder() { $(BIN)/python -m mera_ru_tasks.demo_model "$$1"; }; \
+	baseline="$$(folder $(BASELINE))" || exit 1; \
+	model="$(MODEL)"; \
+	if [ -z "$$model" ]; then model="$$(folder gemma-3-270m)" || exit 1; fi; \
+	report=report.html; number=2; \
+	while [ -e "$$report" ]; do report="report-$$number.html"; number=$$((number + 1)); done; \
+	echo; echo "1 of 3: the baseline, a GPT-NeoX with random weights. It knows nothing."; \
+	(export HF_HUB_OFFLINE=1; evaluate "$$baseline") || exit 1; \
+	echo "2 of 3: the model."; \
+	([ -n "$(MODEL)" ] || export HF_HUB_OFFLINE=1; evaluate "$$model") || exit 1; \
+	echo "3 of 3: the two compared. The table above is the model's; its rows are explained in README.md, \"First run\"."; \
+	run mera-ru compare $(RESULTS) --baseline $(BASELINE) -o "$$report"; \
+	echo "Open $$report in a browser: it shows every prompt and response. lm-eval's logs are in $(RESULTS)/."; \
+	echo "Next: \`make demo LIMIT=1000\` runs all documents, \`make demo MODEL=…\` another model, \`mera-ru --help\` tells more."
 
 test: lint types unit lowest
 

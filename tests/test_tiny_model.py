@@ -14,8 +14,9 @@ import torch
 from environments import Environment, make_environment
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
-from tiny_model import CONTEXT, save_tiny_model
+from tiny_model import save_tiny_model
 
+from mera_ru_tasks.demo_model import CONTEXT
 from mera_ru_tasks.paths import yaml_folder
 
 

@@ -54,7 +54,10 @@ def compare(
         Format | None, typer.Option("--format", help="Default: what FILE's ending says, else table.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file to write to.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A new file to write to; the terminal then shows the means alone."
+        ),
     ] = None,
     plots: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A folder for the report's plots, as PNG and SVG.")
@@ -122,12 +125,13 @@ def _say_choices(comparison: Comparison) -> None:
 
 
 def _write(comparison: Comparison, form: Format, output: Path | None) -> None:
-    if form is Format.table or output is not None:
-        from mera_ru_tasks.comparison import terminal
+    from mera_ru_tasks.comparison import tables, terminal
 
-        terminal.show(comparison)
     if form is Format.table:
+        terminal.show(tables.tables(comparison))
         return
+    if output is not None:
+        terminal.show(tables.brief(comparison))
     text = _text(comparison, form)
     if output is None:
         say(text.rstrip("\n"))

@@ -60,12 +60,8 @@ def interval(estimate: Estimate) -> str:
 
 def tables(comparison: Comparison) -> Iterator[Table]:
     """All tables, the means over tasks first."""
-    for name in dict.fromkeys(row.task for row in comparison.means):
-        rows = [row for row in comparison.means if row.task == name]
-        yield _scores(comparison, rows, f"{_title_of_mean(name)} · {_count(rows)}")
-    for task in comparison.tasks:
-        if rows := [row for row in comparison.rows if row.task == task]:
-            yield _scores(comparison, rows, f"{task} · {_count(rows)}")
+    yield from _means(comparison)
+    yield from _tasks(comparison)
     if gaps := list(_gaps(comparison)):
         yield Table(
             "Within each model", ["task", "difference", "model", "value", "95% interval"], 3, [gaps],
@@ -79,6 +75,23 @@ def tables(comparison: Comparison) -> Iterator[Table]:
                 yield _by_prompt(task, chosen, [s for s in comparison.spreads if s.task == task])
             else:
                 yield _by_part(comparison, task, by, chosen)
+
+
+def brief(comparison: Comparison) -> list[Table]:
+    """The means over tasks; the tasks' scores where there is no mean."""
+    return list(_means(comparison)) or list(_tasks(comparison))
+
+
+def _means(comparison: Comparison) -> Iterator[Table]:
+    for name in dict.fromkeys(row.task for row in comparison.means):
+        rows = [row for row in comparison.means if row.task == name]
+        yield _scores(comparison, rows, f"{_title_of_mean(name)} · {_count(rows)}")
+
+
+def _tasks(comparison: Comparison) -> Iterator[Table]:
+    for task in comparison.tasks:
+        if rows := [row for row in comparison.rows if row.task == task]:
+            yield _scores(comparison, rows, f"{task} · {_count(rows)}")
 
 
 def _title_of_mean(name: str) -> str:

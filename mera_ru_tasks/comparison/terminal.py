@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich import box
 from rich.table import Column
 from rich.table import Table as RichTable
 
 from mera_ru_tasks.cli.output import cell, console, say
-from mera_ru_tasks.comparison.comparing import Comparison
-from mera_ru_tasks.comparison.tables import Table, tables
+from mera_ru_tasks.comparison.tables import Table
 
 
-def show(comparison: Comparison) -> None:
-    """Print all tables to standard output."""
+def show(tables: Iterable[Table]) -> None:
+    """Print tables to standard output."""
     terminal = console()
-    for table in tables(comparison):
+    for table in tables:
         terminal.print(_rich(table))
         for note in table.notes:
             say(note)

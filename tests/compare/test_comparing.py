@@ -431,6 +431,9 @@ def test_files_are_written_where_the_ending_says_and_never_over_others(results, 
         outcome = mera_ru("compare", results, "-o", file)
         assert outcome.status == 0, outcome.err
         assert file.read_text(encoding="utf-8").startswith(start)
+        # The terminal has the means alone, so that what was printed before stays in sight.
+        assert outcome.out.startswith("Mean over the tasks")
+        assert len(outcome.out.splitlines()) < 20
         again = mera_ru("compare", results, "-o", file)
         assert (again.status, "exists and is not overwritten" in again.err) == (1, True)
 

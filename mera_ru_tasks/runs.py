@@ -160,6 +160,12 @@ def locate_logs(paths: Iterable[Path]) -> list[TaskLog]:
     return sorted(logs, key=lambda log: str(log.file))
 
 
+def tasks_of_run(run: Run) -> list[str]:
+    """The tasks whose sample logs lie beside each other after one call of lm-eval."""
+    names = (SAMPLES_NAME.fullmatch(file.name) for file in sorted(run.folder.glob(f"samples_*_{run.date}.jsonl")))
+    return [name["task"] for name in names if name]
+
+
 def newest(logs: Iterable[TaskLog]) -> list[TaskLog]:
     """Keep the newest log of each model and task, in the order given."""
     latest: dict[tuple[str, str], TaskLog] = {}

@@ -117,7 +117,7 @@ def _refuse_existing(file: Path) -> None:
 
 def _say_choices(comparison: Comparison) -> None:
     for choice in comparison.choices:
-        _note(choice)
+        _note(str(choice))
     for problem in comparison.problems:
         _note(f"Note: {problem}")
     if comparison.baseline is not None:

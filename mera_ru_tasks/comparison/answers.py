@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mera_ru_tasks.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.runs import TaskLog
 from mera_ru_tasks.samples import Sample, parse_sample
@@ -69,7 +70,28 @@ class Answer:
     verdicts: list[Verdict] = field(default_factory=list)
 
 
-def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer], list[str]]:
+@dataclass(frozen=True)
+class Fault:
+    """A line that cannot be used: its number, from 1, and what is wrong with it."""
+
+    line: int
+    what: str
+
+
+def is_ours(log: TaskLog) -> bool:
+    """Whether a log is of a task of ours or of a user's own in our format, by its first sound line."""
+    if benchmark_of_task(log.task):
+        return True
+    with log.file.open("rb") as lines:
+        for line in lines:
+            try:
+                return "answer_format" in parse_sample(str(log.file), line).doc
+            except RunError:
+                continue
+    return False
+
+
+def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer], list[Fault]]:
     """Read a log line by line; a broken line costs that line alone.
 
     Args:
@@ -77,16 +99,17 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
         pool: documents and prompts that answers share, to hold each once; is filled.
 
     Returns:
-        The answers by lm-eval's hash of the document, and what is wrong with the log, a text for each line.
+        The answers by lm-eval's hash of the document, and what is wrong with the log.
     """
     answers: dict[str, Answer] = {}
-    faults: list[str] = []
+    faults: list[Fault] = []
     seen: set[tuple[str, str]] = set()
     with log.file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            place = f"{log.file}, line {number}"
+            # The file's name alone: messages may leave the machine in a report.
+            place = f"{log.file.name}, line {number}"
             try:
                 sample = parse_sample(place, line)
                 scores = {
@@ -98,10 +121,11 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
                 if sample.doc_hash not in pool:
                     _check_document(sample)
             except RunError as error:
-                faults.append(str(error))
+                faults.append(Fault(number, str(error)))
                 continue
             if (sample.doc_hash, sample.pipeline) in seen:
-                faults.append(f"{place}: the document {sample.doc_id} stands in the log twice; the first counts.")
+                what = f"{place}: the document {sample.doc_id} stands in the log twice; the first counts."
+                faults.append(Fault(number, what))
                 continue
             seen.add((sample.doc_hash, sample.pipeline))
             answer = answers.setdefault(sample.doc_hash, _answer(sample, pool))

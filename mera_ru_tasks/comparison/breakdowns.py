@@ -131,17 +131,19 @@ def _slices(entry: Entry, by: str, part_of: Callable[[Mapping[str, Any]], Part |
 
 def _divisions(entries: Sequence[Entry]) -> dict[str, Callable[[Mapping[str, Any]], Part | None]]:
     """What divides a task's documents, and how; only what divides them in two parts or more."""
-    benchmark = entries[0].benchmark
+    first = entries[0]
     docs = {key: answer.doc for entry in entries for key, answer in entry.answers.items()}
 
     def kind(doc: Mapping[str, Any]) -> int:
-        return int(doc["meta"].get(benchmark.type_field) or 1) if benchmark.type_field else 1
+        return first.type_of(doc) or 1
 
     numbers: dict[tuple[int, str], int] = {}
     count: dict[int, int] = defaultdict(int)
     for template in sorted({(kind(doc), template_of(doc)) for doc in docs.values()}):
         count[template[0]] += 1
         numbers[template] = count[template[0]]
+    # A user's own rows can each have an instruction of their own, which divides nothing.
+    templates_are_shared = first.benchmark is not None or 2 * len(numbers) <= len(docs)
 
     def prompt(doc: Mapping[str, Any]) -> Part:
         template = template_of(doc)
@@ -155,9 +157,10 @@ def _divisions(entries: Sequence[Entry]) -> dict[str, Callable[[Mapping[str, Any
 
     form = AnswerFormat.of(next(iter(docs.values())))
     divisions: dict[str, Callable[[Mapping[str, Any]], Part | None]] = {}
-    if benchmark.type_field:
+    if first.type_field:
         divisions[TYPE] = lambda doc: (str(kind(doc)), "")
-    divisions[PROMPT] = prompt
+    if templates_are_shared:
+        divisions[PROMPT] = prompt
     if form.most > 1:
         divisions[LETTERS] = letters
     if not form.letters:
@@ -193,8 +196,8 @@ def open_gaps(entries: Sequence[Entry]) -> list[Gap]:
     found: dict[tuple[str, tuple[str, ...]], dict[str, Entry]] = defaultdict(dict)
     for entry in entries:
         known = benchmark_of_task(entry.task)
-        if known and entry.benchmark in (RIDDLES_CLOSED, RIDDLES_OPEN):
-            found[entry.model, known[1]][entry.benchmark.name] = entry
+        if known and known[0] in (RIDDLES_CLOSED, RIDDLES_OPEN):
+            found[entry.model, known[1]][known[0].name] = entry
     gaps = []
     for (model, _), pair in found.items():
         if len(pair) < 2:

@@ -16,11 +16,14 @@ Doc = Mapping[str, Any]
 def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
     """The chance level of a metric over documents.
 
-    - RussianRegions: one of four letters drawn at random, with no language unit. `exact_match` is 1/4 on type 1 and 0
-      on the types that ask for the unit, `letter_match` 1/4 on all.
-    - Enantiosemy: k of the six letters drawn at random, with the k that scores best on these documents. For
-      `exact_match` that is the largest share of documents with k right letters divided by the number of sets of k.
-    - Riddles: 0.
+    - One letter (RussianRegions): one of the option letters drawn at random, with no language unit. Of four letters,
+      `exact_match` is 1/4, and 0 where the unit is asked for, `letter_match` 1/4.
+    - Several letters (Enantiosemy): k of the option letters drawn at random, with the k that scores best on these
+      documents. For `exact_match` that is the largest share of documents with k right letters divided by the number of
+      sets of k.
+    - A phrase (Riddles): 0.
+
+    Documents of several forms, as types of one task can have, count each by its own.
 
     Args:
         metric: the metric's name.
@@ -32,22 +35,25 @@ def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
     """
     if not docs or not all(has_reference(doc) for doc in docs):
         return None
-    form = AnswerFormat.of(docs[0])
-    if metric == "answered" or ("judge" in metric and form.letters):
+    by_form: dict[AnswerFormat, list[Doc]] = defaultdict(list)
+    for doc in docs:
+        by_form[AnswerFormat.of(doc)].append(doc)
+    if metric == "answered" or ("judge" in metric and any(form.letters for form in by_form)):
         return None
+    if metric.startswith("group_"):
+        groups: dict[Any, list[float]] = defaultdict(list)
+        for doc in docs:
+            groups[doc["meta"].get("group_id")].append(_level_of_form(metric, AnswerFormat.of(doc), [doc]))
+        return _mean(prod(levels) for levels in groups.values())
+    return sum(len(own) / len(docs) * _level_of_form(metric, form, own) for form, own in by_form.items())
+
+
+def _level_of_form(metric: str, form: AnswerFormat, docs: Sequence[Doc]) -> float:
     if not form.letters:
         return 0.0
     if form.most > 1:
-        return _best_size(docs, _expected_f1 if metric == "f1" else _expected_match)
-    if metric == "letter_match":
-        return 1 / len(form.letters)
-    right = [0.0 if AnswerFormat.of(doc).unit else 1 / len(form.letters) for doc in docs]
-    if metric.startswith("group_"):
-        groups: dict[Any, list[float]] = defaultdict(list)
-        for doc, level in zip(docs, right, strict=True):
-            groups[doc["meta"].get("group_id")].append(level)
-        return _mean(prod(levels) for levels in groups.values())
-    return _mean(right)
+        return _best_size(docs, form, _expected_f1 if metric == "f1" else _expected_match)
+    return 0.0 if form.unit and metric != "letter_match" else 1 / len(form.letters)
 
 
 def right_letters(doc: Doc) -> int:
@@ -55,12 +61,12 @@ def right_letters(doc: Doc) -> int:
     return len(split_reference(doc["outputs"], AnswerFormat.of(doc))[0])
 
 
-def _best_size(docs: Sequence[Doc], expected: Callable[[int, int, int], float]) -> float:
-    options = len(AnswerFormat.of(docs[0]).letters)
+def _best_size(docs: Sequence[Doc], form: AnswerFormat, expected: Callable[[int, int, int], float]) -> float:
+    options = len(form.letters)
     counts = Counter(map(right_letters, docs))
     return max(
         sum(expected(size, right, options) * number for right, number in counts.items()) / len(docs)
-        for size in range(1, options + 1)
+        for size in range(1, form.most + 1)
     )
 
 

@@ -10,6 +10,7 @@ from mera_ru_tasks.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.comparison import breakdowns, results
 from mera_ru_tasks.comparison.breakdowns import Gap, Slice, Spread
 from mera_ru_tasks.comparison.entries import Entry, load
+from mera_ru_tasks.comparison.remarks import Remark
 from mera_ru_tasks.comparison.results import Row
 from mera_ru_tasks.errors import RunError
 
@@ -41,8 +42,8 @@ class Comparison:
     slices: Sequence[Slice]
     spreads: Sequence[Spread]
     gaps: Sequence[Gap]
-    choices: Sequence[str]
-    problems: Sequence[str]
+    choices: Sequence[Remark]
+    problems: Sequence[Remark]
 
 
 def compare(paths: Sequence[Path], *, baseline: str | None = None, across_settings: bool = False) -> Comparison:
@@ -88,12 +89,12 @@ def _baseline(name: str, entries: Sequence[Entry]) -> str:
     raise RunError(f"No run is of the model {name!r} (--baseline). There are runs of: {known}.")
 
 
-def _task_order(task: str) -> tuple[tuple[str, ...], int, str]:
+def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:
+    """By suite, in it as on the leaderboard; users' own tasks last."""
     known = benchmark_of_task(task)
-    assert known is not None, "only tasks of ours are compared"
     order = [benchmark.name for benchmark in LEADERBOARD]
-    name = known[0].name
-    return known[1], order.index(name) if name in order else len(order), task
+    place = order.index(known[0].name) if known and known[0].name in order else len(order)
+    return known is None, known[1] if known else (), place, task
 
 
 def _suite(task: str) -> str | None:

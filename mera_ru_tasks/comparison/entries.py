@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.benchmarks import Benchmark, benchmark_of_task
-from mera_ru_tasks.comparison.answers import Answer, Measure, read_answers
+from mera_ru_tasks.comparison.answers import Answer, Measure, is_ours, read_answers
+from mera_ru_tasks.comparison.remarks import Remark, merged, remark
 from mera_ru_tasks.comparison.rescored import add_rescored
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.runs import TaskLog, locate_logs, newest
+from mera_ru_tasks.runs import TaskLog, as_mapping, locate_logs, newest
 
 PREFILLED = "prefilled"
 
@@ -24,7 +25,7 @@ class Entry:
         model: its label in the comparison.
         task: the task's name there; without `prefill` where settings are compared across.
         log: where the answers are from.
-        benchmark: the task's benchmark.
+        benchmark: the task's benchmark; None for a user's own dataset.
         answers: by lm-eval's hash of the document.
         whole: whether every document of the task was run and read.
     """
@@ -32,14 +33,28 @@ class Entry:
     model: str
     task: str
     log: TaskLog
-    benchmark: Benchmark
+    benchmark: Benchmark | None
     answers: Mapping[str, Answer]
     whole: bool
 
     @property
     def prefilled(self) -> bool:
         """Whether the prompts end in the marker."""
-        return is_prefilled(self.log.task)
+        known = benchmark_of_task(self.log.task)
+        return "prefill" in known[1] if known else bool(self.log.config.get("gen_prefix"))
+
+    @property
+    def type_field(self) -> str | None:
+        """The `meta` field that holds a document's type; None where there are no types."""
+        if self.benchmark:
+            return self.benchmark.type_field
+        name = as_mapping(self.log.config.get("dataset_kwargs")).get("mera_ru_type_field")
+        return name if isinstance(name, str) else None
+
+    def type_of(self, doc: Mapping[str, Any]) -> int | None:
+        """A document's type; None where there are no types."""
+        kind = doc["meta"].get(self.type_field) if self.type_field else None
+        return kind if isinstance(kind, int) else None
 
     @property
     def measures(self) -> dict[Measure, None]:
@@ -70,19 +85,13 @@ class Loaded:
 
     Attributes:
         entries: in the order in which the models were named.
-        choices: which logs were taken, a line each.
-        problems: what is wrong with them, a line each.
+        choices: which logs were taken, one for each run.
+        problems: what is wrong with them.
     """
 
     entries: Sequence[Entry]
-    choices: Sequence[str]
-    problems: Sequence[str]
-
-
-def is_prefilled(task: str) -> bool:
-    """Whether a task's prompts end in the marker, by its name."""
-    known = benchmark_of_task(task)
-    return known is not None and "prefill" in known[1]
+    choices: Sequence[Remark]
+    problems: Sequence[Remark]
 
 
 def load(paths: Sequence[Path], *, across_settings: bool = False) -> Loaded:
@@ -95,13 +104,14 @@ def load(paths: Sequence[Path], *, across_settings: bool = False) -> Loaded:
     Raises:
         RunError: nothing can be read.
     """
-    problems: list[str] = []
+    problems: list[Remark] = []
     found = _find(paths, problems)
-    ours = [log for log in found if benchmark_of_task(log.task)]
+    names = _short_names([log.run.model for log in found])
+    problems += [_without_results(log, names[log.run.model]) for log in found if log.run.results_file is None]
+    ours = [log for log in found if is_ours(log)]
     if others := sorted({log.task for log in found} - {log.task for log in ours}):
-        problems.append(f"Left out: {', '.join(others)}. Only tasks of this package are compared.")
+        problems.append(remark("other_tasks", tasks=", ".join(others)))
     chosen = newest(ours)
-    names = _short_names([log.run.model for log in ours])
     pool: dict[str, Any] = {}
     entries = [
         entry
@@ -109,53 +119,73 @@ def load(paths: Sequence[Path], *, across_settings: bool = False) -> Loaded:
         if (entry := _read(log, names[log.run.model], across_settings, pool, problems))
     ]
     if not entries:
-        raise RunError("\n".join(["Nothing is left to compare.", *problems]))
-    return Loaded(entries, _choices(ours, chosen, names), problems)
+        raise RunError("\n".join(["Nothing is left to compare.", *map(str, merged(problems))]))
+    return Loaded(entries, _choices(ours, chosen, names), merged(problems))
 
 
-def _find(paths: Sequence[Path], problems: list[str]) -> list[TaskLog]:
+def _find(paths: Sequence[Path], problems: list[Remark]) -> list[TaskLog]:
     logs: dict[Path, TaskLog] = {}
     for path in paths:
         for log in locate_logs([path]):
             try:
                 log.run.results  # noqa: B018 (reading it is the check)
             except RunError as error:
-                problems.append(f"Left out: {log.file.name}. {error}")
+                problems.append(
+                    remark("broken_results", file=log.file.name, error=remark("error", text=error, private=True))
+                )
                 continue
             logs.setdefault(log.file.resolve(), log)
-            if log.run.results_file is None:
-                problems.append(
-                    f"{log.file}: its results file, results_{log.run.date}.json, is not beside it, so the model's name "
-                    "is its folder's, and version, shots and limit are unknown. Put the file back."
-                )
     if not logs:
-        raise RunError("\n".join(["No log is usable.", *problems]))
+        raise RunError("\n".join(["No log is usable.", *map(str, problems)]))
     return list(logs.values())
 
 
+def _without_results(log: TaskLog, model: str) -> Remark:
+    return remark("no_results", model=model, file=log.file.name, results=f"results_{log.run.date}.json")
+
+
 def _short_names(models: Iterable[str]) -> dict[str, str]:
-    """A label for each model, in the order met: of a local path the last part, where no other model has the same."""
+    """A label for each model, in the order met: of a local path as much of its end as tells it from the others."""
     names = list(dict.fromkeys(models))
-    last = [name.replace("\\", "/").rstrip("/").rpartition("/")[2] for name in names]
-    return {
-        name: part if name.startswith(("/", "./", "../", "~")) and last.count(part) == 1 and part else name
-        for name, part in zip(names, last, strict=True)
-    }
+    paths = {name: _as_path(name) for name in names}
+
+    def label(name: str) -> str:
+        parts = paths[name].split("/") if _is_local(paths[name]) else []
+        for length in range(1, len(parts)):
+            end = "/".join(parts[-length:])
+            if sum(path == end or path.endswith(f"/{end}") for path in paths.values()) == 1:
+                return end
+        return name
+
+    return {name: label(name) for name in names}
 
 
-def _read(log: TaskLog, model: str, across_settings: bool, pool: dict[str, Any], problems: list[str]) -> Entry | None:
-    known = benchmark_of_task(log.task)
-    assert known is not None, "only tasks of ours are read"
-    benchmark, variants = known
+def _as_path(name: str) -> str:
+    """A model's name with the same slashes everywhere; lm-eval's folder of a local path has `__` in their place."""
+    path = name.replace("\\", "/").rstrip("/")
+    return path.replace("__", "/") if path.startswith("__") else path
+
+
+def _is_local(path: str) -> bool:
+    return path.startswith(("/", "./", "../", "~")) or path[1:3] == ":/"
+
+
+def _read(
+    log: TaskLog, model: str, across_settings: bool, pool: dict[str, Any], problems: list[Remark]
+) -> Entry | None:
+    benchmark, variants = benchmark_of_task(log.task) or (None, ())
     answers, faults = read_answers(log, pool)
     if faults:
-        more = f" ({len(faults) - 1} more lines of this log are broken too.)" if len(faults) > 1 else ""
-        kept = "the other lines are shown" if answers else "nothing of this log is left"
-        problems.append(f"{faults[0]}{more} Without it, {kept}.")
+        first, file = faults[0], log.file.name
+        more = remark("more_lines", n=len(faults) - 1) if len(faults) > 1 else ""
+        kept = remark("others_shown" if answers else "nothing_left")
+        problems.append(
+            remark("broken_lines", model=model, file=file, line=first.line, fault=first.what, more=more, kept=kept)
+        )
     if not answers:
         return None
-    problems += add_rescored(log, list(answers.values()))
-    whole = not faults and not _incomplete(log, answers, problems)
+    problems += add_rescored(log, model, list(answers.values()))
+    whole = not faults and not _incomplete(log, model, answers, problems)
     task = log.task
     if across_settings and "prefill" in variants:
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
@@ -165,35 +195,34 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: dict[str, Any],
     return entry
 
 
-def _incomplete(log: TaskLog, answers: Mapping[str, Answer], problems: list[str]) -> bool:
-    if log.scored is not None and len(answers) < log.scored:
-        problems.append(
-            f"{log.file} holds {len(answers)} of the {log.scored} documents that were run: it is not whole. "
-            "Copy the log again, or run again."
-        )
-    elif log.size is not None and len(answers) < log.size:
-        problems.append(
-            f"{log.task} of {log.run.model}: {len(answers)} of {log.size} documents were run (--limit or --samples)."
-        )
-    return log.size is not None and len(answers) < log.size
+def _incomplete(log: TaskLog, model: str, answers: Mapping[str, Answer], problems: list[Remark]) -> bool:
+    held = len(answers)
+    if log.scored is not None and held < log.scored:
+        problems.append(remark("not_whole", model=model, file=log.file.name, held=held, run=log.scored))
+    elif log.size is not None and held < log.size:
+        problems.append(remark("limited", model=model, task=log.task, run=held, all=log.size))
+    return log.size is not None and held < log.size
 
 
-def _unscored(log: TaskLog, entry: Entry) -> str:
+def _unscored(log: TaskLog, entry: Entry) -> Remark:
     if log.run.config.get("predict_only") or any("bypass" in name for name in log.scores):
-        why = "the run was made with --predict_only"
+        why = "predict_only"
     elif not any(str(answer.doc.get("outputs") or "").strip() for answer in entry.answers.values()):
-        why = "its documents have no reference answer"
+        why = "no_references"
     else:
-        why = "its lines hold none"
-    return f"{log.file} has no scores: {why}. Its responses are shown. `mera-ru score` scores a log against answers."
+        why = "no_scores"
+    return remark("unscored", model=entry.model, file=log.file.name, why=remark(why))
 
 
-def _choices(logs: Sequence[TaskLog], chosen: Sequence[TaskLog], names: Mapping[str, str]) -> list[str]:
-    """Which log was taken for each model, a line for each run."""
-    lines = []
+def _choices(logs: Sequence[TaskLog], chosen: Sequence[TaskLog], names: Mapping[str, str]) -> list[Remark]:
+    """Which logs were taken of each run."""
+    found = []
     for run in dict.fromkeys(log.run for log in chosen):
         tasks = [log.task for log in chosen if log.run is run]
         older = [log for log in logs if log not in chosen and log.run.model == run.model and log.task in tasks]
-        left = f"; older and left out: {', '.join(log.file.name for log in older)}" if older else ""
-        lines.append(f"{names[run.model]}, run of {run.date} in {run.folder}: {', '.join(tasks)}{left}")
-    return lines
+        left = remark("older", files=", ".join(log.file.name for log in older)) if older else ""
+        place = remark("in_folder", folder=run.folder, private=True)
+        found.append(
+            remark("run", model=names[run.model], date=run.date, place=place, tasks=", ".join(tasks), left=left)
+        )
+    return found

@@ -13,6 +13,7 @@ from typing import Any
 from mera_ru_tasks import __version__
 from mera_ru_tasks.comparison.breakdowns import Slice
 from mera_ru_tasks.comparison.comparing import Comparison
+from mera_ru_tasks.comparison.remarks import joined
 from mera_ru_tasks.comparison.results import Row
 from mera_ru_tasks.comparison.tables import Table, tables
 from mera_ru_tasks.statistics import LEVEL, Estimate
@@ -56,8 +57,8 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
         ],
         "prompt_spread": [asdict(part) for part in comparison.spreads],
         "gaps": [{**asdict(gap), "value": _estimate(gap.value)} for gap in comparison.gaps],
-        "choices": [*comparison.choices],
-        "problems": [*comparison.problems],
+        "choices": [one.text(shared=True) for one in comparison.choices],
+        "problems": [one.text(shared=True) for one in comparison.problems],
     }
 
 
@@ -73,8 +74,8 @@ def _row(row: Row) -> dict[str, Any]:
         "difference": {**_estimate(found.estimate), "p": found.p, "p_holm": row.p_holm, "test": found.test}
         if found
         else None,
-        "why_not": row.why_not,
-        "remarks": [*row.remarks],
+        "why_not": joined(row.why_not, shared=True),
+        "remarks": [one.text(shared=True) for one in row.remarks],
     }
 
 
@@ -146,7 +147,8 @@ def _no_formula(value: Any) -> Any:
 def to_markdown(comparison: Comparison) -> str:
     """A comparison as Markdown tables."""
     parts = [_markdown(table) for table in tables(comparison)]
-    notes = [f"- {_escaped(text)}" for text in (*comparison.choices, *comparison.problems)]
+    remarks = (*comparison.choices, *comparison.problems)
+    notes = [f"- {_escaped(one.text(shared=True))}" for one in remarks]
     return "\n\n".join([*parts, "### Runs", "\n".join(notes)]) + "\n"
 
 

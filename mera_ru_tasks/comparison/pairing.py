@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mera_ru_tasks.comparison.entries import Entry
+from mera_ru_tasks.comparison.remarks import Remark, Value, remark
 from mera_ru_tasks.prompt import render
 from mera_ru_tasks.runs import TaskLog
 
@@ -24,8 +25,8 @@ class Pairing:
     """
 
     documents: Sequence[str]
-    differences: Sequence[str]
-    remarks: Sequence[str]
+    differences: Sequence[Remark]
+    remarks: Sequence[Remark]
     allowed: bool
 
 
@@ -46,64 +47,67 @@ def pair(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Pai
     changed = [key for key in common if entry.answers[key].prompt_hash != baseline.answers[key].prompt_hash]
     if changed and not _explained(differences):
         if all(_asks(entry, key) and _asks(baseline, key) for key in changed):
-            remarks.append("the prompts hold the same questions in different chat templates")
+            remarks.append(remark("chat_templates"))
         else:
-            differences.append(f"{len(changed)} of {len(common)} common documents have other prompts")
+            differences.append(remark("other_prompts", changed=len(changed), common=len(common)))
     allowed = bool(common) and (across_settings or not differences)
     return Pairing(common, differences, remarks, allowed)
 
 
-def _documents(entry: Entry, baseline: Entry, common: int) -> Iterator[str]:
+def _documents(entry: Entry, baseline: Entry, common: int) -> Iterator[Remark]:
     ours, theirs = len(entry.answers), len(baseline.answers)
     if not common:
-        yield "they have no document in common"
+        yield remark("no_common_document")
     elif not common == ours == theirs:
-        yield f"the documents: {_size(entry)} against {_size(baseline)}, {common} in common"
+        yield remark("documents", ours=_size(entry), theirs=_size(baseline), common=common)
 
 
-def _size(entry: Entry) -> str:
+def _size(entry: Entry) -> Remark | str:
     limit = entry.log.run.config.get("limit")
-    return f"{len(entry.answers)}" + (f" (--limit {limit:g})" if isinstance(limit, (int, float)) else "")
+    number = str(len(entry.answers))
+    return remark("size", n=number, limit=f"{limit:g}") if isinstance(limit, (int, float)) else number
 
 
-def _settings(entry: Entry, baseline: Entry) -> Iterator[str]:
+def _settings(entry: Entry, baseline: Entry) -> Iterator[Remark]:
     if entry.log.run.results_file is not None and baseline.log.run.results_file is not None:
         ours, theirs = _facts(entry.log), _facts(baseline.log)
         for name in ours:
             if ours[name] != theirs[name] and not (ours[name] is None or theirs[name] is None):
-                yield f"{name}: {_brief(ours[name])} against {_brief(theirs[name])}"
+                yield _setting(remark(name), ours[name], theirs[name])
     if entry.prefilled != baseline.prefilled:
-        first, second = ("prefilled" if e.prefilled else "plain" for e in (entry, baseline))
-        yield f"the prompts' end: {first} against {second}"
+        first, second = (remark("prefilled" if e.prefilled else "plain") for e in (entry, baseline))
+        yield remark("setting", name=remark("prompt_end"), ours=first, theirs=second)
+
+
+def _setting(name: Value, ours: Any, theirs: Any) -> Remark:
+    return remark("setting", name=name, ours=_brief(ours), theirs=_brief(theirs))
 
 
 def _facts(log: TaskLog) -> dict[str, Any]:
-    """What the results file says of a run's prompts; None where it says nothing."""
+    """What the results file says of a run's prompts, by the remark that names it; None where it says nothing."""
     return {
-        "the task's version": log.version,
-        "the number of shots": log.num_fewshot,
-        "the choice of shots (few-shot seed)": log.run.config.get("fewshot_seed") if log.num_fewshot else None,
-        "the system instruction": log.run.results.get("system_instruction") or "",
+        "version": log.version,
+        "shots": log.num_fewshot,
+        "seed": log.run.config.get("fewshot_seed") if log.num_fewshot else None,
+        "system": log.run.results.get("system_instruction") or "",
     }
 
 
-def _explained(differences: Sequence[str]) -> bool:
+def _explained(differences: Sequence[Remark]) -> bool:
     """Whether a difference named already makes prompts differ."""
-    return any(
-        text.startswith(("the number of shots", "the choice of shots", "the system", "the prompts' end"))
-        for text in differences
-    )
+    names = {dict(one.values).get("name") for one in differences}
+    return not names.isdisjoint(remark(key) for key in ("shots", "seed", "system", "prompt_end"))
 
 
-def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[str]:
+def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Remark]:
     if unknown := [e.model for e in (entry, baseline) if e.log.run.results_file is None]:
-        yield f"version and shots of {' and '.join(unknown)} are not known, only that the prompts agree"
+        yield remark("unknown_settings", models=", ".join(unknown))
     if common and entry.prefilled == baseline.prefilled:
         ours, theirs = entry.answers[common[0]].generation, baseline.answers[common[0]].generation
         differing = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
         if differing:
-            parts = (f"{name} {_brief(ours.get(name))} against {_brief(theirs.get(name))}" for name in differing)
-            yield f"generation settings: {', '.join(parts)}"
+            parts = tuple(_setting(name, ours.get(name), theirs.get(name)) for name in differing)
+            yield remark("generation", settings=parts)
 
 
 def _asks(entry: Entry, key: str) -> bool:
@@ -124,6 +128,8 @@ def prompt_text(prompt: str) -> str:
     return "\n".join(content for content in contents if isinstance(content, str))
 
 
-def _brief(value: Any) -> str:
-    text = "not set" if value is None or value == "" else value if isinstance(value, str) else json.dumps(value)
+def _brief(value: Any) -> Remark | str:
+    if value is None or value == "":
+        return remark("not_set")
+    text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 40 else text[:39] + "…"

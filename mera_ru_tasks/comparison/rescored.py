@@ -11,30 +11,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.comparison.answers import METRICS, Answer, Verdict, checked
+from mera_ru_tasks.comparison.answers import METRICS, Answer, Fault, Verdict, checked
+from mera_ru_tasks.comparison.remarks import Remark, remark
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.runs import TaskLog
+from mera_ru_tasks.runs import TaskLog, tasks_of_run
 
 
-def add_rescored(log: TaskLog, answers: Sequence[Answer]) -> list[str]:
+def add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Remark]:
     """Add to a log's answers what the files beside it say; a metric that was scored again replaces the logged one.
 
+    Args:
+        log: the log.
+        model: its model's label.
+        answers: its answers.
+
     Returns:
-        What is wrong with the files, and which were used, a text each.
+        What is wrong with the files, and which were used.
     """
     by_id = {answer.doc_id: answer for answer in answers}
-    said: list[str] = []
+    said: list[Remark] = []
     scored = log.file.with_name(f"scored_{log.task}_{log.run.date}.jsonl")
     if scored.is_file():
         changed = 0
-        for answer, row in _rows(scored, by_id, said):
+        for answer, row in _rows(scored, model, by_id, said):
             for name, part in row["scores"].items():
                 changed += answer.scores.get((name, row["filter"]), part) != part
                 answer.scores[name, row["filter"]] = part
-        differs = f"; {changed} of them differ from the log's" if changed else ""
-        said.append(f"{log.task} of {log.run.model}: scores are from {scored.name}{differs}.")
+        differs = remark("differs", n=changed) if changed else ""
+        said.append(remark("rescored", model=model, task=log.task, file=scored.name, differs=differs))
     for file, judge in _judged(log):
-        for answer, row in _rows(file, by_id, said):
+        for answer, row in _rows(file, model, by_id, said):
             scores = row["scores"]
             for name, part in scores.items():
                 answer.scores[name, f"judge {judge}"] = part
@@ -45,29 +51,38 @@ def add_rescored(log: TaskLog, answers: Sequence[Answer]) -> list[str]:
 def _judged(log: TaskLog) -> Iterator[tuple[Path, str]]:
     """The judged files of a log, with the judge's name as the file's has it."""
     end = f"_{log.task}_{log.run.date}.jsonl"
+    # A judge's name can hold anything, so `judged_x_city_quiz_DATE` is of `quiz` only where no task is `city_quiz`.
+    others = tuple(f"_{task}_{log.run.date}.jsonl" for task in tasks_of_run(log.run) if task.endswith(f"_{log.task}"))
     for file in sorted(log.file.parent.glob("judged_*.jsonl")):
+        if file.name.endswith(others):
+            continue
         if file.name.endswith(end) and len(file.name) > len("judged") + len(end):
             yield file, file.name[len("judged_") : -len(end)]
 
 
-def _rows(file: Path, by_id: Mapping[int, Answer], said: list[str]) -> Iterator[tuple[Answer, Mapping[str, Any]]]:
+def _rows(
+    file: Path, model: str, by_id: Mapping[int, Answer], said: list[Remark]
+) -> Iterator[tuple[Answer, Mapping[str, Any]]]:
     faults = []
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            place = f"{file}, line {number}"
+            place = f"{file.name}, line {number}"
             try:
                 row = _row(line, place)
             except RunError as error:
-                faults.append(str(error))
+                faults.append(Fault(number, str(error)))
                 continue
             answer = by_id.get(row["doc_id"])
             if answer is None or row.get("id") != answer.doc["meta"].get("id"):
-                faults.append(f"{place}: the log has no such document.")
+                faults.append(Fault(number, f"{place}: the log has no such document."))
             else:
                 yield answer, row
     if faults:
-        more = f" ({len(faults) - 1} more lines of this file are left out too.)" if len(faults) > 1 else ""
-        said.append(f"{faults[0]}{more} Make the file again with `mera-ru judge` or `mera-ru score`.")
+        more = remark("more_rescored", n=len(faults) - 1) if len(faults) > 1 else ""
+        first = faults[0]
+        said.append(
+            remark("broken_rescored", model=model, fault=first.what, file=file.name, line=first.line, more=more)
+        )
 
 
 def _row(line: bytes, place: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from mera_ru_tasks.comparison.answers import METRICS, Measure
 from mera_ru_tasks.comparison.chance import chance_level
 from mera_ru_tasks.comparison.entries import Entry
 from mera_ru_tasks.comparison.pairing import Pairing, pair
+from mera_ru_tasks.comparison.remarks import Remark, remark
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 from mera_ru_tasks.statistics import Estimate, Paired
 
@@ -34,7 +35,7 @@ class Row:
         chance: the task's chance level; None where there is none.
         difference: how much higher it is than the baseline's; None for the baseline itself and where not compared.
         p_holm: the difference's p-value after Holm's correction over the models in this metric, pipeline and task.
-        why_not: why there is no difference, where one could be expected.
+        why_not: why there is no difference; empty where there is one or none could be expected.
         remarks: what the difference must be read with.
     """
 
@@ -46,8 +47,8 @@ class Row:
     chance: float | None
     difference: Paired | None = None
     p_holm: float | None = None
-    why_not: str = ""
-    remarks: tuple[str, ...] = ()
+    why_not: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
 def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
@@ -122,12 +123,12 @@ def _compared(
     if entry.model == baseline:
         return row
     if pairing is None or not base_values:
-        return replace(row, why_not=f"{baseline} has no such score")
+        return replace(row, why_not=(remark("no_such_score", baseline=baseline),))
     if not pairing.allowed:
-        return replace(row, why_not="; ".join(pairing.differences))
+        return replace(row, why_not=tuple(pairing.differences))
     found = difference(entry, values, base_values)
     if found is None:
-        return replace(row, why_not=f"{baseline} has no score of the same documents")
+        return replace(row, why_not=(remark("no_common_score", baseline=baseline),))
     return replace(row, difference=found, remarks=(*pairing.differences, *pairing.remarks))
 
 
@@ -161,10 +162,10 @@ def mean_rows(rows: Sequence[Row], suite: Callable[[str], str | None]) -> list[R
             row = Row(f"{MEAN} {name}".strip(), metric, pipeline, model, score, chance)
             differences = [part.difference for part in parts if part.difference]
             if len(differences) == len(parts):
-                remarks = tuple(dict.fromkeys(remark for part in parts for remark in part.remarks))
+                remarks = tuple(dict.fromkeys(one for part in parts for one in part.remarks))
                 row = replace(row, difference=statistics.mean_of_differences(differences), remarks=remarks)
             else:
-                row = replace(row, why_not="; ".join(dict.fromkeys(part.why_not for part in parts if part.why_not)))
+                row = replace(row, why_not=tuple(dict.fromkeys(one for part in parts for one in part.why_not)))
             block.append(row)
         means += _with_holm(block)
     return means

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mera_ru_tasks.comparison import breakdowns
 from mera_ru_tasks.comparison.breakdowns import Slice, Spread
 from mera_ru_tasks.comparison.comparing import Comparison
+from mera_ru_tasks.comparison.remarks import joined
 from mera_ru_tasks.comparison.results import MEAN, Row
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 from mera_ru_tasks.statistics import Estimate
@@ -130,12 +131,12 @@ def _difference(row: Row, notes: dict[str, None], baseline: str | None) -> list[
         return ["baseline", "", "", ""]
     if row.difference is None:
         if row.why_not:
-            notes[f"{row.model} is not compared with {baseline}: {row.why_not}."] = None
+            notes[f"{row.model} is not compared with {baseline}: {joined(row.why_not, shared=True)}."] = None
         return ["–", "", "", ""]
     mark = ""
     if row.remarks:
         mark = " *"
-        notes[f"* {row.model} against {baseline}: {'; '.join(row.remarks)}."] = None
+        notes[f"* {row.model} against {baseline}: {joined(row.remarks, shared=True)}."] = None
     found = row.difference
     return [signed(found.estimate.value) + mark, interval(found.estimate), p_value(found.p), p_value(row.p_holm)]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from mera_ru_tasks.comparison.comparing import Comparison
 from mera_ru_tasks.comparison.export import to_data
+from mera_ru_tasks.comparison.remarks import RUSSIAN, joined
 from mera_ru_tasks.report.samples import pack
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -33,7 +34,7 @@ def build(comparison: Comparison) -> str:
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    summary = {"texts": json.loads(_asset("texts.json")), "data": to_data(comparison)}
+    summary = {"texts": json.loads(_asset("texts.json")), "data": _data(comparison), "russian": _russian(comparison)}
     return "\n".join(
         [
             "<!doctype html>",
@@ -56,6 +57,23 @@ def build(comparison: Comparison) -> str:
             "",
         ]
     )
+
+
+def _data(comparison: Comparison) -> dict[str, Any]:
+    """What the page shows; models by their labels alone, since a name can be a path on the user's machine."""
+    data = to_data(comparison)
+    models = [
+        {**model, "runs": [{**run, "model_name": model["label"]} for run in model["runs"]]} for model in data["models"]
+    ]
+    return {**data, "models": models}
+
+
+def _russian(comparison: Comparison) -> dict[str, str]:
+    """The remarks in Russian, by their English texts, which the data hold."""
+    rows = (*comparison.rows, *comparison.means)
+    singly = (*comparison.choices, *comparison.problems, *(one for row in rows for one in row.remarks))
+    together = {row.why_not for row in rows} | {(one,) for one in singly}
+    return {joined(found, shared=True): joined(found, RUSSIAN, shared=True) for found in together}
 
 
 def _json(value: Any) -> str:

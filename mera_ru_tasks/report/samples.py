@@ -60,11 +60,10 @@ def pack(comparison: Comparison) -> dict[str, Any]:
 
 def _document(entry: Entry, answer: Answer, task: int, strings: _Strings) -> dict[str, Any]:
     doc = answer.doc
-    field = entry.benchmark.type_field
     return {
         "task": task,
         "id": doc["meta"].get("id"),
-        "type": doc["meta"].get(field) if field else None,
+        "type": entry.type_of(doc),
         "title": strings.add(_title(doc["inputs"])),
         "reference": strings.add(doc["outputs"]) if has_reference(doc) else None,
         "answers": [],
@@ -72,9 +71,10 @@ def _document(entry: Entry, answer: Answer, task: int, strings: _Strings) -> dic
 
 
 def _title(inputs: Mapping[str, str]) -> str:
-    """What tells one document of a benchmark from the others."""
+    """What tells one document from the others; all inputs where none is known to."""
     names = ("question", "enantiosemic_word", "text", "lang_unit", "example_text", "region", "option_a")
-    text = " · ".join(" ".join(inputs[name].split()) for name in names if inputs.get(name))
+    known = [inputs[name] for name in names if inputs.get(name)]
+    text = " · ".join(" ".join(value.split()) for value in known or inputs.values())
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
 
 

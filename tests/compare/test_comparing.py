@@ -12,6 +12,7 @@ from synthetic import write_data
 
 from mera_ru_tasks.comparison.chance import chance_level
 from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.comparison.remarks import joined
 from mera_ru_tasks.runs import find_logs
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 from mera_ru_tasks.scoring import NO_WHOLE_GROUP
@@ -214,11 +215,11 @@ def test_unlike_runs_are_not_compared_unless_asked(copied, mera_ru, make, reason
     comparison = compare([copied], baseline=WEAK)
     row = row_of(comparison, TASK, "org/other")
     assert row.difference is None
-    assert reason in row.why_not
+    assert reason in joined(row.why_not)
     assert reason in mera_ru("compare", copied, "--baseline", WEAK).out.replace("\n", " ")
     asked = row_of(compare([copied], baseline=WEAK, across_settings=True), TASK, "org/other")
     assert asked.difference is not None
-    assert any(reason in remark for remark in asked.remarks)
+    assert reason in joined(asked.remarks)
     # The others are compared as before.
     assert row_of(comparison, TASK, MIDDLE).difference is not None
 
@@ -229,7 +230,7 @@ def test_other_documents_are_never_compared(tmp_path):
         run(tmp_path / "results", ["riddles_closed"], model=model, data=data)
     row = row_of(compare([tmp_path / "results"], across_settings=True), "riddles_closed", "org/two")
     assert row.difference is None
-    assert "no document in common" in row.why_not
+    assert "no document in common" in joined(row.why_not)
 
 
 def test_a_prefilled_run_is_compared_with_a_plain_one_only_when_asked(copied, mera_ru):
@@ -239,7 +240,7 @@ def test_a_prefilled_run_is_compared_with_a_plain_one_only_when_asked(copied, me
     together = compare([copied], baseline=WEAK, across_settings=True)
     row = row_of(together, TASK, "org/base · prefilled")
     assert row.difference.estimate.value > 0
-    assert row.remarks[0] == "the prompts' end: prefilled against plain"
+    assert str(row.remarks[0]) == "the prompts' end: prefilled against plain"
     table = mera_ru("compare", copied, "--baseline", WEAK, "--across-settings").out.replace("\n", " ")
     assert "* org/base · prefilled against org/weak-160m: the prompts' end: prefilled against plain" in table
 
@@ -253,7 +254,7 @@ def test_chat_templates_may_differ_and_it_is_said(copied, monkeypatch):
     run(copied, [TASK], model="org/chat-two", apply_chat_template=True)
     row = row_of(compare([copied], baseline="org/chat-one"), TASK, "org/chat-two")
     assert row.difference is not None
-    assert row.remarks == ("the prompts hold the same questions in different chat templates",)
+    assert joined(row.remarks) == "the prompts hold the same questions in different chat templates"
 
 
 # --- what is wrong with runs ---
@@ -282,7 +283,7 @@ def test_without_results_the_numbers_are_the_same_and_what_is_unknown_is_said(co
     row = row_of(comparison, TASK, WEAK.replace("/", "__"))
     assert row.score == before.score
     assert row.difference is not None
-    assert any("not known" in remark for remark in row.remarks)
+    assert "not known" in joined(row.remarks)
     assert "Put the file back" in mera_ru("compare", copied).err
 
 
@@ -329,7 +330,7 @@ def test_a_score_that_is_none_is_never_counted(copied, value):
     )
     comparison = compare([copied])
     assert row_of(comparison, TASK, WEAK).score.n == 59
-    assert any("the metric `exact_match` is" in problem for problem in comparison.problems)
+    assert "the metric `exact_match` is" in joined(comparison.problems)
 
 
 def test_a_verdict_that_is_missing_costs_no_other_score(copied):
@@ -380,7 +381,7 @@ def test_verdicts_beside_the_logs_are_read(copied):
     row = row_of(comparison, "riddles_sample", WEAK, "judge_score", "judge org_judge")
     assert row.score.n == 59
     assert row.score.value == pytest.approx(sum(n % 3 / 2 for n in range(59)) / 59)
-    assert row.why_not == f"{MIDDLE} has no such score"
+    assert joined(row.why_not) == f"{MIDDLE} has no such score"
     entry = next(e for e in comparison.entries if (e.task, e.model) == ("riddles_sample", WEAK))
     assert sum(v.score is None for a in entry.answers.values() for v in a.verdicts) == 1
 
@@ -393,10 +394,10 @@ def test_scores_against_answers_that_came_later_replace_the_logs(copied):
     log.with_name(f"scored_riddles_sample_{date}.jsonl").write_text(text, encoding="utf-8")
     comparison = compare([copied])
     assert row_of(comparison, "riddles_sample", WEAK).score.value == 1
-    assert any(
-        "scores are from scored_" in problem and "differ from the log's" in problem for problem in comparison.problems
-    )
-    assert any("line 61" in problem for problem in comparison.problems)
+    said = joined(comparison.problems)
+    assert "scores of riddles_sample are from scored_" in said
+    assert "differ from the log's" in said
+    assert "line 61" in said
 
 
 # --- how it is shown ---

@@ -48,7 +48,7 @@ function renderBoard() {
     body.append(line);
   }
   byId("board").replaceChildren(element("table", {}, element("thead", {}, head), body));
-  byId("board-notes").replaceChildren(...[...notes].map(([text, mark]) => element("li", { lang: "en" }, `${mark} ${text}`)));
+  byId("board-notes").replaceChildren(...[...notes].map(([text, mark]) => element("li", {}, `${mark} ${text}`)));
   const values = { models: say("models", { n: data.models.length }), baseline: data.baseline };
   byId("about").textContent = data.baseline === null ? say("about_one") : say("about", values);
 }
@@ -64,10 +64,10 @@ function boardCell(row, notes) {
     const sure = row.difference.p_holm < 0.05;
     const up = row.difference.value > 0;
     const text = `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(row.difference.value)}, p ${probability(row.difference.p_holm)}`;
-    const remark = row.remarks.length ? note(row.remarks.join("; ")) : "";
+    const remark = row.remarks.length ? note(row.remarks.map(told).join("; ")) : "";
     cell.append(element("small", sure ? { class: up ? "good" : "bad" } : {}, text + remark));
   } else if (row.why_not) {
-    cell.append(element("small", {}, say("not_compared") + note(row.why_not)));
+    cell.append(element("small", {}, say("not_compared") + note(told(row.why_not))));
   }
   return cell;
 }

@@ -1,5 +1,5 @@
 // Elements, texts and numbers. Data reach the page through textContent and setAttribute of the names below alone.
-const { texts, data } = JSON.parse(document.getElementById("summary").textContent);
+const { texts, data, russian } = JSON.parse(document.getElementById("summary").textContent);
 const page = { language: navigator.language.startsWith("ru") ? "ru" : "en", measure: null };
 const byId = (id) => document.getElementById(id);
 
@@ -20,6 +20,11 @@ function drawing(name, attributes = {}, text = null) {
 // A text of the interface, with {names} filled in one pass.
 function say(key, values = {}) {
   return texts[page.language][key].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
+}
+
+// A remark of the comparison, whose English text the data hold, in the page's language.
+function told(text) {
+  return page.language === "ru" && Object.hasOwn(russian, text) ? russian[text] : text;
 }
 
 function fixed(value, digits = 3) {

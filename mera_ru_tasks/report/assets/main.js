@@ -21,8 +21,8 @@ function renderTexts() {
 }
 
 function renderRuns() {
-  byId("choices").replaceChildren(...data.choices.map((text) => element("li", {}, text)));
-  byId("problems").replaceChildren(...data.problems.map((text) => element("li", {}, text)));
+  byId("choices").replaceChildren(...data.choices.map((text) => element("li", {}, told(text))));
+  byId("problems").replaceChildren(...data.problems.map((text) => element("li", {}, told(text))));
   byId("problems-title").hidden = !data.problems.length;
 }
 
@@ -34,6 +34,7 @@ function renderMeasured() {
 
 function renderAll() {
   renderTexts();
+  renderRuns();
   fillSelect(byId("measure"), measures());
   renderMeasured();
   renderParts();
@@ -75,7 +76,6 @@ byId("list").addEventListener("scroll", renderList, { passive: true });
 byId("list").addEventListener("keydown", moveBy);
 addEventListener("resize", renderList);
 
-renderRuns();
 renderAll();
 byId("sample-count").textContent = say("loading");
 if (typeof DecompressionStream === "undefined") byId("sample-count").textContent = say("too_old");

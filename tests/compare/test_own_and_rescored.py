@@ -1,0 +1,153 @@
+"""Users' own tasks, and what the real `mera-ru judge` and `mera-ru score` leave, in a comparison and its report."""
+
+import json
+
+import pytest
+import yaml
+from conftest import skilled
+from judge_stub import StubJudge
+from rows import data_folder
+from scripted import run
+from synthetic import write_data
+from test_comparing import row_of
+
+from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.comparison.remarks import joined
+from mera_ru_tasks.report.samples import pack
+from mera_ru_tasks.samples import FLEXIBLE, STRICT
+
+TASKS = ["quiz", "city_quiz"]
+LABELS = ("org/one", "org/two")
+
+
+def letters_row(number):
+    kind = 1 + number % 2
+    letters = "АБВ" if kind == 1 else "АБВГД"
+    return {
+        "instruction": ("Выберите: " if number % 4 < 2 else "Укажите: ") + "{question}",
+        "inputs": {"question": f"город {number}"},
+        "outputs": letters[number % 3],
+        "meta": {"id": number, "kind": kind},
+    }
+
+
+def phrase_row(number):
+    accepted = f"ключ {number}" + ("; отмычка" if number % 2 else "")
+    return {
+        "instruction": f"Назовите предмет {number}.", "inputs": {"hint": f"подсказка {number}"}, "outputs": accepted,
+        "meta": {"id": number},
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def own_runs(tmp_path_factory):
+    """Runs of two models on two own tasks, one of whose names ends in the other's."""
+    root = tmp_path_factory.mktemp("own")
+    numbers = range(1, 13)
+    data_folder(root, "quiz", [phrase_row(number) for number in numbers])
+    data_folder(root, "city_quiz", [letters_row(number) for number in numbers])
+    forms = {
+        "quiz": {"mera_ru_answer": "phrase"},
+        "city_quiz": {
+            "mera_ru_answer": {1: {"letters": "АБВ"}, 2: {"letters": "АБВГД"}}, "mera_ru_type_field": "kind",
+            "mera_ru_prefill": True,
+        },
+    }  # fmt: skip
+    folder = root / "tasks"
+    folder.mkdir()
+    for task, form in forms.items():
+        settings = {"mera_ru_path": str(root / task), **form}
+        text = yaml.safe_dump({"task": task, "dataset_kwargs": settings, "metadata": {"version": 1.0}})
+        (folder / f"{task}.yaml").write_text(text + "class: !function mera_ru_tasks.own.OwnTask\n", encoding="utf-8")
+    for model, skill in zip(LABELS, (0.3, 0.8), strict=True):
+        run(root / "results", TASKS, skilled(skill), model=model, task_folders=[folder])
+    return root / "results"
+
+
+def test_own_tasks_are_compared_like_the_others(own_runs):
+    comparison = compare([own_runs])
+    assert comparison.tasks == ["city_quiz", "quiz"]
+    assert comparison.problems == []
+    letters, phrase = (row_of(comparison, task, "org/two", pipeline=FLEXIBLE) for task in ("city_quiz", "quiz"))
+    assert (letters.chance, phrase.chance) == (pytest.approx((1 / 3 + 1 / 5) / 2), 0)
+    for row in (letters, phrase):
+        base = row_of(comparison, row.task, "org/one", pipeline=FLEXIBLE)
+        assert row.difference.estimate.value == pytest.approx(row.score.value - base.score.value)
+        assert row.score.n == 12
+    assert comparison.means == []
+    assert all(entry.prefilled == (entry.task == "city_quiz") for entry in comparison.entries)
+    parts = {(s.task, s.by): set() for s in comparison.slices}
+    for found in comparison.slices:
+        parts[found.task, found.by].add(found.part)
+    # Each row of `quiz` has an instruction of its own, so it is not divided by prompts.
+    assert parts == {
+        ("city_quiz", "type"): {"1", "2"},
+        ("city_quiz", "prompt"): {"1.1", "1.2", "2.1", "2.2"},
+        ("quiz", "accepted_answers"): {"1", "2"},
+    }
+    chance = {s.part: s.chance for s in comparison.slices if (s.task, s.by) == ("city_quiz", "type")}
+    assert chance == {"1": pytest.approx(1 / 3), "2": pytest.approx(1 / 5)}
+
+
+def test_own_tasks_are_in_the_report(own_runs, mera_ru, tmp_path):
+    packed = pack(compare([own_runs]))
+    titles = {packed["strings"][document["title"]] for document in packed["documents"]}
+    assert {"город 1", "подсказка 1"} <= titles
+    assert {document["type"] for document in packed["documents"]} == {None, 1, 2}
+    outcome = mera_ru("compare", own_runs, "-o", tmp_path / "report.html")
+    assert outcome.status == 0, outcome.err
+    assert "city_quiz · 12 documents" in outcome.out
+
+
+def test_other_tasks_are_left_out_and_named(own_runs, mera_ru):
+    [log] = own_runs.glob("org__one/samples_quiz_2*.jsonl")
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line]
+    other = log.with_name(log.name.replace("samples_quiz_", "samples_gsm8k_"))
+    other.write_text("".join(json.dumps({**row, "doc": {"question": "?"}}) + "\n" for row in rows), encoding="utf-8")
+    outcome = mera_ru("compare", own_runs)
+    other.unlink()
+    assert outcome.status == 0
+    assert "Left out: gsm8k. Only tasks of this package and your own" in outcome.err
+
+
+@pytest.fixture
+def judged(monkeypatch, tmp_path):
+    """A judge that gives 1 for what holds a certain word, else 0.5."""
+    with StubJudge(score=lambda message: 2 if "ключ" in message else 1) as judge:
+        for name, value in (("API_BASE", judge.url), ("MODEL", "org/judge x"), ("API_KEY", "none")):
+            monkeypatch.setenv(f"LM_EVAL_JUDGE_{name}", value)
+        monkeypatch.setenv("LM_EVAL_JUDGE_CACHE", str(tmp_path / "cache.sqlite"))
+        yield judge
+
+
+def test_what_the_judge_wrote_is_read_of_its_own_task_alone(own_runs, judged, mera_ru):
+    assert mera_ru("judge", own_runs).status == 0
+    comparison = compare([own_runs])
+    pipelines = {row.pipeline for row in comparison.rows if row.metric == "judge_score"}
+    assert pipelines == {"judge org_judge_x"}, "`judged_JUDGE_city_quiz` is not a file of `quiz`"
+    for [file] in (own_runs.glob(f"{label.replace('/', '__')}/judged_results_*.json") for label in LABELS):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for task in TASKS:
+            row = row_of(comparison, task, content["model_name"], "judge_score", "judge org_judge_x")
+            assert row.score.value == pytest.approx(content["results"][task]["judge_score,strict-match"])
+            assert row.score.n == 12
+    reasons = {verdict.reason for e in comparison.entries for a in e.answers.values() for verdict in a.verdicts}
+    assert "так решил судья" in reasons
+    packed = pack(comparison)
+    assert all(len(answer[-1]) == 1 for document in packed["documents"] for answer in document["answers"])
+
+
+def test_scores_of_answers_that_came_later_are_read(tmp_path, mera_ru):
+    data = write_data(tmp_path / "closed", rows_per_type=4, answers=False)
+    answered = write_data(tmp_path / "answered", rows_per_type=4)
+    run(tmp_path / "results", ["riddles_closed"], skilled(0.5), data=data)
+    assert compare([tmp_path / "results"]).rows == []
+    assert mera_ru("score", tmp_path / "results", "--data", answered).status == 0
+    comparison = compare([tmp_path / "results"])
+    assert "scores of riddles_closed are from scored_riddles_closed_" in joined(comparison.problems)
+    [file] = (tmp_path / "results").rglob("scored_results_*.json")
+    expected = json.loads(file.read_text(encoding="utf-8"))["results"]["riddles_closed"]
+    for pipeline in (STRICT, FLEXIBLE):
+        row = row_of(comparison, "riddles_closed", "org/scripted", pipeline=pipeline)
+        assert row.score.value == pytest.approx(expected[f"exact_match,{pipeline}"])
+        assert row.score.n == 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,6 +104,8 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
     answers: dict[str, Answer] = {}
     faults: list[Fault] = []
     seen: set[tuple[str, str]] = set()
+    # What else a user's own rows hold in `meta` is theirs.
+    numbers = _NUMBERS if benchmark_of_task(log.task) else ("id",)
     with log.file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -119,7 +121,7 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
                     if name in METRICS and not (name == "judge_score" and part != part)
                 }
                 if sample.doc_hash not in pool:
-                    _check_document(sample)
+                    _check_document(sample, numbers)
             except RunError as error:
                 faults.append(Fault(number, str(error)))
                 continue
@@ -147,15 +149,15 @@ def _answer(sample: Sample, pool: dict[str, Any]) -> Answer:
     )
 
 
-def _check_document(sample: Sample) -> None:
-    """Raise RunError unless the document is as our loader makes them."""
+def _check_document(sample: Sample, numbers: Sequence[str]) -> None:
+    """Raise RunError unless the document is as our loader makes them; `numbers` are the `meta` fields that hold one."""
     doc = sample.doc
     inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
     good = {
         "instruction": isinstance(doc.get("instruction"), str),
         "inputs": isinstance(inputs, Mapping) and all(isinstance(text, str) for text in inputs.values()),
         "outputs": isinstance(doc.get("outputs"), str),
-        "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in _NUMBERS),
+        "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in numbers),
         "answer_format": isinstance(answer_format, Mapping) and set(answer_format) == {"letters", "most", "unit"},
     }
     for name, is_good in good.items():

@@ -27,7 +27,7 @@ def letters_row(number):
         "instruction": ("Выберите: " if number % 4 < 2 else "Укажите: ") + "{question}",
         "inputs": {"question": f"город {number}"},
         "outputs": letters[number % 3],
-        "meta": {"id": number, "kind": kind},
+        "meta": {"id": number, "kind": kind, "group_id": "Сибирь", "type": ["город"]},
     }
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special  # scipy.stats, whose functions call these, takes a second to import
 
 Values = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ _PSEUDO = 0.05
 # Counts of so many clusters in all resamples take 40 MB.
 _MANY = 1000
 
-_Z = float(stats.norm.ppf(0.5 + LEVEL / 2))
+_Z = float(special.ndtri(0.5 + LEVEL / 2))
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def paired_difference(values: Values, baseline: Values, clusters: NDArray[Any] |
         return Paired(estimate, error, p, MCNEMAR)
     sums, sizes = _by_cluster(differences, clusters)
     ratio = abs(estimate.value) / bootstrap_error(sums, sizes)
-    return Paired(estimate, error, 2 * float(stats.t.sf(ratio, max(estimate.clusters - 1, 1))), BOOTSTRAP)
+    return Paired(estimate, error, 2 * float(special.stdtr(max(estimate.clusters - 1, 1), -ratio)), BOOTSTRAP)
 
 
 def paired_estimate(values: Values, baseline: Values, clusters: NDArray[Any] | None = None) -> tuple[Estimate, float]:
@@ -183,7 +183,7 @@ def paired_estimate(values: Values, baseline: Values, clusters: NDArray[Any] | N
 @functools.cache
 def _student(freedom: int) -> float:
     """The quantile of Student's t that an interval reaches to."""
-    return float(stats.t.ppf(0.5 + LEVEL / 2, freedom))
+    return float(special.stdtrit(freedom, 0.5 + LEVEL / 2))
 
 
 def _is_binary(values: Values) -> bool:
@@ -200,7 +200,7 @@ def exact_mcnemar(only_first: int, only_second: int) -> float:
     discordant = only_first + only_second
     if not discordant:
         return 1.0
-    return min(1.0, 2 * float(stats.binom.cdf(min(only_first, only_second), discordant, 0.5)))
+    return min(1.0, 2 * float(special.bdtr(min(only_first, only_second), discordant, 0.5)))
 
 
 def bootstrap_error(sums: Values, sizes: Values) -> float:
@@ -256,7 +256,7 @@ def mean_of_differences(parts: Sequence[Paired]) -> Paired:
     """The unweighted mean of independent paired differences, one for each task; its test is the normal one."""
     estimate = combine([part.estimate for part in parts], [1 / len(parts)] * len(parts))
     error = float(np.sqrt(sum(part.error**2 for part in parts))) / len(parts)
-    return Paired(estimate, error, 2 * float(stats.norm.sf(abs(estimate.value) / error)), NORMAL)
+    return Paired(estimate, error, 2 * float(special.ndtr(-abs(estimate.value) / error)), NORMAL)
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -10,7 +10,7 @@ from typing import Any
 from mera_ru_tasks import statistics
 from mera_ru_tasks.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, AnswerFormat, benchmark_of_task
 from mera_ru_tasks.checks import has_reference
-from mera_ru_tasks.comparison.chance import chance_level, right_letters
+from mera_ru_tasks.comparison.chance import ChanceLevels, right_letters
 from mera_ru_tasks.comparison.entries import Entry
 from mera_ru_tasks.comparison.results import difference, estimate
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
@@ -99,40 +99,46 @@ def template_of(doc: Mapping[str, Any]) -> str:
     return text
 
 
-def slices(entries: Sequence[Entry]) -> list[Slice]:
-    """Divide one task's `exact_match` by everything that divides it, in both pipelines."""
+Part = tuple[str, str]
+
+
+def slices(entries: Sequence[Entry], docs: Mapping[str, Mapping[str, Any]], levels: ChanceLevels) -> list[Slice]:
+    """Divide one task's `exact_match` by everything that divides it, in both pipelines.
+
+    Args:
+        entries: the models' answers.
+        docs: all their documents, by their hash.
+        levels: the chance levels over these.
+    """
     found = []
-    for by, part_of in _divisions(entries).items():
+    for by, parts in _divisions(entries[0], docs).items():
         for pipeline in (STRICT, FLEXIBLE):
             for entry in entries:
-                found += _slices(entry, by, part_of, pipeline)
+                found += _slices(entry, by, parts, pipeline, levels)
     order = {name: position for position, name in enumerate(dict.fromkeys(s.by for s in found))}
     return sorted(found, key=lambda s: (order[s.by], [int(number) for number in s.part.split(".")]))
 
 
-Part = tuple[str, str]
-
-
-def _slices(entry: Entry, by: str, part_of: Callable[[Mapping[str, Any]], Part | None], pipeline: str) -> list[Slice]:
+def _slices(
+    entry: Entry, by: str, part_of: Mapping[str, Part | None], pipeline: str, levels: ChanceLevels
+) -> list[Slice]:
     values = entry.values(("exact_match", pipeline))
     parts: dict[Part, dict[str, float]] = defaultdict(dict)
     for key, value in values.items():
-        part = part_of(entry.answers[key].doc)
+        part = part_of[key]
         if part is not None:
             parts[part][key] = value
     return [
         Slice(
             entry.task, by, *part, pipeline, entry.model, estimate(entry, chosen),
-            chance_level("exact_match", [entry.answers[key].doc for key in chosen]),
+            levels.of("exact_match", chosen),
         )
         for part, chosen in parts.items()
     ]  # fmt: skip
 
 
-def _divisions(entries: Sequence[Entry]) -> dict[str, Callable[[Mapping[str, Any]], Part | None]]:
-    """What divides a task's documents, and how; only what divides them in two parts or more."""
-    first = entries[0]
-    docs = {key: answer.doc for entry in entries for key, answer in entry.answers.items()}
+def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Part | None]]:
+    """What divides a task's documents, and each document's part; only what divides them in two parts or more."""
 
     def kind(doc: Mapping[str, Any]) -> int:
         return first.type_of(doc) or 1
@@ -165,7 +171,8 @@ def _divisions(entries: Sequence[Entry]) -> dict[str, Callable[[Mapping[str, Any
         divisions[LETTERS] = letters
     if not form.letters:
         divisions[ANSWERS] = answers
-    return {by: part_of for by, part_of in divisions.items() if len({part_of(doc) for doc in docs.values()}) > 1}
+    parts = {by: {key: part_of(doc) for key, doc in docs.items()} for by, part_of in divisions.items()}
+    return {by: found for by, found in parts.items() if len(set(found.values())) > 1}
 
 
 def spreads(found: Sequence[Slice]) -> list[Spread]:

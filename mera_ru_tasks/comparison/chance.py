@@ -56,6 +56,22 @@ def _level_of_form(metric: str, form: AnswerFormat, docs: Sequence[Doc]) -> floa
     return 0.0 if form.unit and metric != "letter_match" else 1 / len(form.letters)
 
 
+class ChanceLevels:
+    """Chance levels over the documents of one task: models share documents, so each level is computed once."""
+
+    def __init__(self, docs: Mapping[str, Doc]) -> None:
+        """Take the task's documents by their hash."""
+        self._docs = docs
+        self._levels: dict[tuple[str, tuple[str, ...]], float | None] = {}
+
+    def of(self, metric: str, keys: Iterable[str]) -> float | None:
+        """The chance level of a metric over the documents with these hashes (see `chance_level`)."""
+        place = (metric, tuple(keys))
+        if place not in self._levels:
+            self._levels[place] = chance_level(metric, [self._docs[key] for key in place[1]])
+        return self._levels[place]
+
+
 def right_letters(doc: Doc) -> int:
     """How many letters a document's reference holds."""
     return len(split_reference(doc["outputs"], AnswerFormat.of(doc))[0])

@@ -9,6 +9,7 @@ from pathlib import Path
 from mera_ru_tasks.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.comparison import breakdowns, results
 from mera_ru_tasks.comparison.breakdowns import Gap, Slice, Spread
+from mera_ru_tasks.comparison.chance import ChanceLevels
 from mera_ru_tasks.comparison.entries import Entry, load
 from mera_ru_tasks.comparison.remarks import Remark
 from mera_ru_tasks.comparison.results import Row
@@ -66,8 +67,10 @@ def compare(paths: Sequence[Path], *, baseline: str | None = None, across_settin
     rows, slices, gaps = [], [], breakdowns.open_gaps(entries)
     for task in tasks:
         of_task = [entry for entry in entries if entry.task == task]
-        rows += results.task_rows(task, of_task, base, across_settings=across_settings)
-        slices += breakdowns.slices(of_task)
+        docs = {key: answer.doc for entry in of_task for key, answer in entry.answers.items()}
+        levels = ChanceLevels(docs)
+        rows += results.task_rows(task, of_task, base, levels, across_settings=across_settings)
+        slices += breakdowns.slices(of_task, docs, levels)
         gaps += breakdowns.format_gaps(of_task)
     means = results.mean_rows(rows, _suite)
     spreads = breakdowns.spreads(slices)

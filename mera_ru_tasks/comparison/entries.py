@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class Entry:
         known = benchmark_of_task(self.log.task)
         return "prefill" in known[1] if known else bool(self.log.config.get("gen_prefix"))
 
-    @property
+    @cached_property
     def type_field(self) -> str | None:
         """The `meta` field that holds a document's type; None where there are no types."""
         if self.benchmark:
@@ -73,10 +74,11 @@ class Entry:
             sizes[f"group {group}"] = size
         return {group: float(all(marks)) for group, marks in right.items() if len(marks) >= sizes[group]}
 
-    def cluster_of(self, key: str) -> Any:
-        """The regionalism of a document; None where documents stand alone, and for a group, which is its own."""
-        answer = self.answers.get(key)
-        return answer.doc["meta"].get("group_id") if answer else None
+    @cached_property
+    def clusters(self) -> Mapping[str, int]:
+        """The regionalism of each document that is of one; documents that stand alone, and groups, are not in it."""
+        groups = ((key, answer.doc["meta"].get("group_id")) for key, answer in self.answers.items())
+        return {key: group for key, group in groups if isinstance(group, int)}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from mera_ru_tasks import statistics
 from mera_ru_tasks.benchmarks import LEADERBOARD
 from mera_ru_tasks.comparison.answers import METRICS, Measure
-from mera_ru_tasks.comparison.chance import chance_level
+from mera_ru_tasks.comparison.chance import ChanceLevels
 from mera_ru_tasks.comparison.entries import Entry
 from mera_ru_tasks.comparison.pairing import Pairing, pair
 from mera_ru_tasks.comparison.remarks import Remark, remark
@@ -83,11 +83,13 @@ def difference(entry: Entry, values: Mapping[str, float], baseline: Mapping[str,
 
 
 def _clusters(entry: Entry, keys: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    found = [entry.cluster_of(key) for key in keys]
+    found = [entry.clusters.get(key) for key in keys]
     return np.array(found) if found and None not in found else None
 
 
-def task_rows(task: str, entries: Sequence[Entry], baseline: str | None, *, across_settings: bool) -> list[Row]:
+def task_rows(
+    task: str, entries: Sequence[Entry], baseline: str | None, levels: ChanceLevels, *, across_settings: bool
+) -> list[Row]:
     """The rows of one task, measure by measure, the models in their order."""
     base = next((entry for entry in entries if entry.model == baseline), None)
     pairings = {
@@ -104,8 +106,8 @@ def task_rows(task: str, entries: Sequence[Entry], baseline: str | None, *, acro
             values = entry.values(measure)
             if not values:
                 continue
-            docs = [answer.doc for answer in entry.answers.values() if measure in answer.scores]
-            row = Row(task, *measure, entry.model, estimate(entry, values), chance_level(measure[0], docs))
+            scored = (key for key, answer in entry.answers.items() if measure in answer.scores)
+            row = Row(task, *measure, entry.model, estimate(entry, values), levels.of(measure[0], scored))
             pairing = pairings.get(entry.model)
             block.append(_compared(row, entry, values, base_values, pairing, baseline) if baseline else row)
         rows += _with_holm(block)

@@ -8,6 +8,8 @@
     results.py      scores, paired differences, means over tasks
     breakdowns.py   where scores come from
     comparing.py    all of it together
+    remarks.py      what is to be known beside the numbers, in words; the words are in remarks.json
+    tables.py       a comparison as tables of text
     export.py       a comparison as JSON, CSV and Markdown
     terminal.py     a comparison in the terminal
 

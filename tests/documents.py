@@ -34,3 +34,16 @@ def blocks(document: Path, language: str) -> list[str]:
 def spans(document: Path) -> list[str]:
     """The inline code of a document."""
     return re.findall(r"`([^`\n]+)`", _FENCE.sub("", text_of(document)))
+
+
+def headings(document: Path) -> list[tuple[int, str]]:
+    """The headings, each as its level and its text."""
+    found = re.findall(r"^(#+) (.+)$", _FENCE.sub("", text_of(document)), re.MULTILINE)
+    return [(len(marks), title) for marks, title in found]
+
+
+def anchors(document: Path) -> list[str]:
+    """The headings' anchors, as GitHub makes them: letters of every alphabet stay, and a repeated one gets a number."""
+    slugs = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for _, title in headings(document)]
+    before = [slugs[:place].count(slug) for place, slug in enumerate(slugs)]
+    return [f"{slug}-{times}" if times else slug for slug, times in zip(slugs, before, strict=True)]

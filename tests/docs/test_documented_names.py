@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from documents import _FENCE, DOCUMENTS, README, REPOSITORY, blocks, each_document, spans, text_of
+from documents import _FENCE, DOCUMENTS, README, REPOSITORY, anchors, blocks, each_document, spans, text_of
 from known import known_tasks
 from lm_eval.config import evaluate_config
 
@@ -84,12 +84,6 @@ def test_the_metrics_table_is_the_tasks_own() -> None:
             assert ("`flexible-extract` only" in rows[metric]) == (metric in flexible_only), metric
 
 
-def anchors(document: Path) -> set[str]:
-    """The anchors of a document's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text_of(document)), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
 @each_document
 def test_each_link_leads_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", _FENCE.sub("", text_of(document))):
@@ -103,7 +97,7 @@ def test_each_link_leads_somewhere(document: Path) -> None:
 
 @each_document
 def test_each_file_of_ours_that_is_named_exists(document: Path) -> None:
-    made = re.findall(r"add `(yaml_tasks/\w+\.yaml)`", text_of(document))
+    made = re.findall(r"(?:add|добавьте) `(yaml_tasks/\w+\.yaml)`", text_of(document))
     for span in spans(document):
         if re.match(r"(mera_ru_tasks|tests|yaml_tasks|benchmarks|\.ci)/", span) and span not in made:
             assert list(REPOSITORY.glob(span)), span

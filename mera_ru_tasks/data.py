@@ -105,8 +105,20 @@ def _local_folder(benchmark: Benchmark, data: str | Path | None) -> Path | None:
     return benchmark_folder(Path(named).expanduser(), benchmark) if named else None
 
 
-def from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
+_WAYS_OUT = (
+    "Three ways out: give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the "
+    "dataset asks for one; or set MERA_RU_DATA to a folder that holds a copy in a folder `{}`; or run the tasks on the "
+    "data that the package ships, `--tasks mera_ru_sample`, which need no network. HF_HUB_OFFLINE=1 spares the waiting."
+)
+
+
+def from_hub(benchmark: Benchmark, revision: str | None, *, ways_out: str = _WAYS_OUT) -> Splits:
     """Load a benchmark's rows from the hub, as `load_rows` does.
+
+    Args:
+        benchmark: which one.
+        revision: a branch, tag or commit; None for the newest.
+        ways_out: what to do where the hub does not give it.
 
     Raises:
         DataError: the hub does not have the dataset, or cannot be reached.
@@ -114,17 +126,17 @@ def from_hub(benchmark: Benchmark, revision: str | None) -> Splits:
     name = _hub_name(benchmark)
     import datasets
 
-    with _hub_errors(benchmark, revision):
+    with _hub_errors(benchmark, revision, ways_out):
         loaded = datasets.load_dataset(name, revision=revision)
     return _splits_of(loaded, name + (f"@{revision}" if revision else ""))
 
 
-def hub_commit(benchmark: Benchmark, revision: str | None) -> str:
-    """The commit that a revision of the hub dataset is at; it names data that cannot change. Raises as `from_hub`."""
+def hub_commit(benchmark: Benchmark, revision: str | None, *, ways_out: str) -> str:
+    """The commit that a revision of the hub dataset is at; it names data that cannot change. All else as `from_hub`."""
     name = _hub_name(benchmark)
     from huggingface_hub import HfApi
 
-    with _hub_errors(benchmark, revision):
+    with _hub_errors(benchmark, revision, ways_out):
         commit = HfApi().dataset_info(name, revision=revision).sha
     return str(commit)
 
@@ -139,7 +151,7 @@ def _hub_name(benchmark: Benchmark) -> str:
 
 
 @contextlib.contextmanager
-def _hub_errors(benchmark: Benchmark, revision: str | None) -> Iterator[None]:
+def _hub_errors(benchmark: Benchmark, revision: str | None, ways_out: str) -> Iterator[None]:
     """Turn what goes wrong with the hub into a DataError that names the ways out."""
     from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HTTPError  # of the HTTP client that this release uses: requests or httpx
@@ -150,11 +162,7 @@ def _hub_errors(benchmark: Benchmark, revision: str | None) -> Iterator[None]:
         at = f" at revision {revision}" if revision else ""
         raise DataError(
             f"The dataset {benchmark.hub}{at} could not be loaded from the hub "
-            f"({type(error).__name__}: {_first_line(error)}). Three ways out: "
-            "give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the dataset asks "
-            "for one; "
-            f"or set MERA_RU_DATA to a folder that holds a copy in a folder `{benchmark.name}`; "
-            "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network."
+            f"({type(error).__name__}: {_first_line(error)}). {ways_out.replace('{}', benchmark.name)}"
         ) from error
 
 

@@ -23,6 +23,10 @@ class SubmissionError(MeraRuError, ValueError):
     """A submission cannot be read or written."""
 
 
+class OutputError(MeraRuError, ValueError):
+    """A file cannot be written where it is to be."""
+
+
 class RunError(MeraRuError, ValueError):
     """The logs of a run cannot be used: not found, unreadable, or wrong in a line."""
 

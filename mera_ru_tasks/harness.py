@@ -59,15 +59,15 @@ def load_benchmark(benchmark: Benchmark, *, data: str | None, revision: str | No
     # The column alone: a document whole takes ten times as long to come out of its table.
     answered = [has_reference({"outputs": outputs}) for outputs in splits[scored]["outputs"]]
     if not all(answered):
-        _warn_of_closed(benchmark, answered, is_test=scored == "test")
+        _warn_of_closed(benchmark, answered, is_hidden=scored == "test" and not any(answered))
         _refuse_uneven_processes(benchmark, answered)
     return splits
 
 
-def _warn_of_closed(benchmark: Benchmark, answered: Sequence[bool], *, is_test: bool) -> None:
+def _warn_of_closed(benchmark: Benchmark, answered: Sequence[bool], *, is_hidden: bool) -> None:
     """Say how many documents have no reference and what to do, which for the leaderboard's test sets is to submit."""
     closed = f"{benchmark.title}: {answered.count(False)} of {len(answered)} documents have no reference answer"
-    if benchmark in LEADERBOARD and is_test:
+    if benchmark in LEADERBOARD and is_hidden:
         logger.warning(
             "%s (the leaderboard keeps them closed), so they get no score. To have them scored by the leaderboard, "
             "generate with `--log_samples --output_path DIR` and submit; to score here, point MERA_RU_DATA at data "
@@ -140,6 +140,10 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         """Take the task's YAML; `class`, which names this class, is no field of lm-eval's configuration."""
         super().__init__(config={key: value for key, value in config.items() if key != "class"})
         self._scored = True
+
+    def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Load the documents as lm-eval does, without its advice in each run to pass settings by `--metadata`."""
+        self.dataset = self.config.custom_dataset(**(self.config.metadata or {}), **(dataset_kwargs or {}))
 
     def override_metric(self, metric_name: str) -> None:
         """Replace all metrics by one of lm-eval's: `bypass`, for `--predict_only`."""

@@ -14,3 +14,8 @@ def yaml_folder() -> Path:
 def sample_folder() -> Path:
     """The folder with the sample data that the package ships, one folder for each benchmark."""
     return _PACKAGE / "sample_data"
+
+
+def task_names() -> list[str]:
+    """The names of our tasks and groups, which are those of their files."""
+    return sorted(path.stem for path in yaml_folder().glob("*.yaml"))

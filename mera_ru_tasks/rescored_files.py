@@ -6,6 +6,7 @@ by one that says all that it says; else it is kept under another name.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mera_ru_tasks.errors import OutputError
 from mera_ru_tasks.rescoring import Row, aggregate
 from mera_ru_tasks.runs import Run, TaskLog
 
@@ -28,7 +30,7 @@ class Rescored:
     log: TaskLog
     rows: Sequence[Row]
 
-    @property
+    @functools.cached_property
     def results(self) -> dict[str, Any]:
         """The metrics, as lm-eval's results file holds them."""
         return {
@@ -45,6 +47,16 @@ def table(rescored: Iterable[Rescored]) -> str:
     return "\n\n".join(
         f"{run.model}, {run.date}\n{make_table(_results_of(items))}" for run, items in _by_run(rescored).items()
     )
+
+
+def require_writable(logs: Iterable[TaskLog]) -> None:
+    """Refuse logs beside which nothing can be written, before the work for it is done; raises OutputError."""
+    for folder in dict.fromkeys(log.run.folder for log in logs):
+        if not os.access(folder, os.W_OK):
+            raise OutputError(
+                f"{folder} is closed to you, and what is made of its logs is written beside them. Copy it to a place "
+                "of yours and name the copy."
+            )
 
 
 def write(

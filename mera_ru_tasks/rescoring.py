@@ -80,10 +80,15 @@ def read_documents(
         DataError: the data lack a document, or hold another question under its id.
     """
     samples = list(log.samples(pipeline))
-    if references is None or "sample" in _variants(log):
+    if references is None or has_shipped_data(log):
         return [(sample, sample.doc) for sample in samples]
     documents = _documents_by_id(log, references)
     return [(sample, _join(sample, documents, references)) for sample in samples]
+
+
+def has_shipped_data(log: TaskLog) -> bool:
+    """Whether a log is of the data that the package ships, whose answers it holds; no other data are for it."""
+    return "sample" in _variants(log)
 
 
 def _variants(log: TaskLog) -> tuple[str, ...]:

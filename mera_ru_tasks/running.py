@@ -6,12 +6,17 @@ first request. Nothing here changes what a run prints, writes or measures.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from mera_ru_tasks._autoload import extend_task_manager
 from mera_ru_tasks.errors import TaskError
-from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.names import suggest
+from mera_ru_tasks.paths import task_names
+from mera_ru_tasks.task_files import read_task_file
 
 DIFFERENCE = (
     "mera-ru run takes lm-eval's arguments and does what `lm_eval run` does, but starts sooner: it knows the tasks of\n"
@@ -33,10 +38,34 @@ def run(arguments: Sequence[str]) -> None:
     try:
         cli_evaluate()
     except ValueError as error:
-        if not str(error).startswith("Tasks not found: "):
+        if not str(error).startswith(_NOT_FOUND):
             raise
-        ours = ", ".join(sorted(path.stem for path in yaml_folder().glob("*.yaml")))
-        raise TaskError(
-            f"{error}. `mera-ru run` knows only the tasks in the folder that --include_path names and these: {ours}. "
-            "For the tasks of lm-eval use `lm_eval`."
-        ) from error
+        raise TaskError(_not_found(str(error).removeprefix(_NOT_FOUND).split(", "), arguments)) from error
+
+
+_NOT_FOUND = "Tasks not found: "
+
+
+def _not_found(tasks: Sequence[str], arguments: Sequence[str]) -> str:
+    """What to do about tasks that lm-eval does not find, with its arguments."""
+    folders = [Path(folder) for folder in _values(arguments, "--include_path")]
+    known = {*task_names(), *(name for folder in folders for name in _tasks_in(folder))}
+    text = f"{_NOT_FOUND}{', '.join(tasks)}. {suggest(tasks[0], known)} "
+    for folder in folders:
+        if not folder.is_dir():
+            text += f"The folder {folder} of --include_path does not exist. "
+    return f"{text}`mera-ru run` knows these and those in --include_path alone; for the tasks of lm-eval use `lm_eval`."
+
+
+def _values(arguments: Sequence[str], option: str) -> list[str]:
+    """The values of an option among arguments, `--option value` or `--option=value`."""
+    apart = [value for name, value in itertools.pairwise(arguments) if name == option]
+    return apart + [text.partition("=")[2] for text in arguments if text.startswith(f"{option}=")]
+
+
+def _tasks_in(folder: Path) -> Iterator[str]:
+    for file in folder.rglob("*.yaml"):
+        with contextlib.suppress(TaskError):  # lm-eval has said what it thinks of the file
+            name = read_task_file(file).get("task")
+            if isinstance(name, str):
+                yield name

@@ -140,8 +140,8 @@ def group_mean(parts: Iterable[GroupPart]) -> float:
     whole = [all(correct) for group_id, correct in groups.items() if len(correct) >= sizes[group_id]]
     if len(whole) < len(groups):
         logger.warning(
-            "%d of %d groups were scored only in part (a limit, or documents without a reference or verdict): the "
-            "group metric leaves them out.",
+            "RussianRegions: %d of %d regionalisms were scored only in part (a limit, or documents without a reference "
+            "or verdict), so the group metric leaves them out.",
             len(groups) - len(whole),
             len(groups),
         )

@@ -89,9 +89,20 @@ def test_tasks_of_an_included_folder_are_known_too(environment: Environment, tmp
 def test_a_task_of_lm_eval_is_not_known_and_the_message_says_which_are(environment: Environment) -> None:
     ended = ours(environment, "--model", "dummy", "--tasks", "arc_easy,riddles_sample,nonsense")
     assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1].startswith("Error: Tasks not found: arc_easy, nonsense. `mera-ru run` knows ")
+    assert ended.stderr.splitlines()[-1].startswith(
+        "Error: Tasks not found: arc_easy, nonsense. There are: enantiosemy"
+    )
     assert ", enantiosemy_sample_prefill, " in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_task_that_is_nearly_known_is_named(environment: Environment, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.yaml").write_text("task: city_quiz\nclass: !function mera_ru_tasks.own.OwnTask\n")
+    (tmp_path / "own" / "broken.yaml").write_text("task: [")
+    for folder, message in (("own", "Did you mean 'city_quiz'?"), ("absent", "The folder absent of --include_path ")):
+        ended = ours(environment, "--model", "dummy", "--tasks", "city_quizz", f"--include_path={folder}", cwd=tmp_path)
+        assert ended.returncode == 1 and message in ended.stderr, ended.stderr
 
 
 def test_a_users_mistake_ends_as_under_lm_eval(environment: Environment, tmp_path: Path) -> None:

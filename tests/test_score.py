@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from scripted import numbers, reference, run
@@ -59,12 +60,40 @@ def test_answers_that_arrive_later(tmp_path, settings):
     output = tmp_path / "results"
     run(output, TASKS, lambda doc, prompt: "Ответ: А", data=closed, **settings)
     without = score(output)
-    assert without.exit_code == 0 and "10 documents have no reference answer" in without.output
+    assert isinstance(without.exception, DataError) and "--data DIR" in str(without.exception)
+    assert not list(output.rglob("scored_*")), "without a number nothing is written"
     called = score(output, "--data", answered)
     assert called.exit_code == 0, called.output
     for task in TASKS:
         assert numbers(scored_results(output), task) == pytest.approx(numbers(expected, task))
     assert not list(output.rglob("*.before-*")), "answers add scores and take none back"
+
+
+def test_some_answers_are_missing(tmp_path):
+    data, output = write_data(tmp_path / "data", rows_per_type=4), tmp_path / "results"
+    file = data / "Riddles" / "test.json"
+    rows = json.loads(file.read_text("utf-8"))["data"]
+    write_json(file, {"data": [{**row, "outputs": "" if row["meta"]["id"] == 2 else row["outputs"]} for row in rows]})
+    run(output, ["riddles_closed"], data=data)
+    called = score(output)
+    assert called.exit_code == 0
+    assert "riddles_closed: 1 documents have no reference answer" in called.output
+    assert scored_results(output)["results"]["riddles_closed"]["exact_match,strict-match"] == 1.0
+
+
+def test_data_named_for_the_shipped_data(tmp_path):
+    run(tmp_path / "results", ["riddles_sample"], limit=2)
+    called = score(tmp_path / "results", "--data", tmp_path)
+    assert called.exit_code == 0 and "riddles_sample: of the data that the package ships" in called.output
+    absent = score(tmp_path / "results", "--data", tmp_path / "absent")
+    assert absent.exit_code == 2 and "--data" in absent.output
+
+
+def test_a_folder_that_is_closed_is_named_before_the_work(tmp_path, monkeypatch):
+    run(tmp_path / "results", ["riddles_sample"], limit=1)
+    # Tests may run as root, to whom nothing is closed.
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
+    assert "is closed to you" in str(score(tmp_path / "results").exception)
 
 
 def test_other_data_are_refused(tmp_path):

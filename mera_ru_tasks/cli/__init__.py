@@ -28,10 +28,10 @@ app = typer.Typer(
     epilog="The evaluation itself is lm-eval's: `lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
-app.command(context_settings=run.SETTINGS)(run.run)
-app.command()(score.score)
-app.command()(judge.judge)
-app.command()(compare.compare)
+app.command(context_settings=run.SETTINGS, short_help="Run lm-eval on these tasks, with a quicker start.")(run.run)
+app.command(short_help="Score logged responses anew, without the model.")(score.score)
+app.command(short_help="Have an LLM judge logged responses.")(judge.judge)
+app.command(short_help="Compare models by their runs; make a report.")(compare.compare)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
 app.command()(path.path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.cli.output import printable, say
+from mera_ru_tasks.cli.output import printable, require_new, say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.comparison.comparing import Comparison
@@ -38,7 +38,7 @@ def compare(
     run: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN…",
+            metavar="RUN",
             show_default=False,
             help="lm-eval's output folders, models' folders in them, or log files. The newest log of each model and "
             "task is taken.",
@@ -92,7 +92,7 @@ def compare(
             param_hint="--output",
         )
     if output is not None:
-        _refuse_existing(output)
+        require_new(output)
     if plots is not None:
         from mera_ru_tasks.report.plots import require_matplotlib
 
@@ -106,13 +106,6 @@ def compare(
         from mera_ru_tasks.report.plots import write_plots
 
         _note(f"Wrote {len(write_plots(comparison, plots))} files of plots into {plots}.")
-
-
-def _refuse_existing(file: Path) -> None:
-    from mera_ru_tasks.errors import RunError
-
-    if file.exists():
-        raise RunError(f"{file} exists and is not overwritten. Name another file with -o, or delete it.")
 
 
 def _say_choices(comparison: Comparison) -> None:

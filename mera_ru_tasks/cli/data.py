@@ -91,9 +91,9 @@ def fetch(
       MERA_RU_DATA=mera-data lm_eval --model hf --model_args pretrained=MODEL --tasks enantiosemy
     """  # noqa: D301
     from mera_ru_tasks.inspection.fetching import fetch as save
-    from mera_ru_tasks.inspection.sources import benchmark_named
+    from mera_ru_tasks.inspection.fetching import to_fetch
 
-    saved = save(benchmark_named(benchmark), output, revision)
+    saved = save(to_fetch(benchmark), output, revision)
     rows = ", ".join(f"{count} rows in {split}" for split, count in saved.rows.items())
     say(f"Saved {saved.folder}: {rows}, revision {saved.revision}.")
     for name, digest in saved.checksums.items():
@@ -171,7 +171,10 @@ def _print_findings(findings: Sequence[Finding]) -> None:
 
     by_place: dict[str, list[Finding]] = {}
     for finding in findings:
-        by_place.setdefault(finding.place, []).append(finding)
+        if finding.row is None and not finding.field and not finding.remedy:  # a file that cannot be read says it all
+            say(f"- {finding.what}")
+        else:
+            by_place.setdefault(finding.place, []).append(finding)
     for place, here in by_place.items():
         table = Table(title=cell(place), title_justify="left", show_lines=True)
         for column in ("row", "id", "field", "what is wrong", "remedy"):
@@ -194,16 +197,25 @@ def _print_statistics(statistics: Mapping[str, Any]) -> None:
 
 
 def _statistics_lines(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows, closed = statistics["rows"], statistics["closed"]
+    rows, closed, stored = statistics["rows"], statistics["closed"], statistics["stored"]
     answers_of = statistics["answers_of"]
-    lines = [("rows", "; ".join(f"{split} {rows[split]}, without a reference {closed[split]}" for split in rows))]
+    faulty = {split: f" (and {stored[split] - rows[split]} with problems)" for split in stored}
+    faulty = {split: text for split, text in faulty.items() if stored[split] > rows[split]}
+    lines = [
+        (
+            "rows",
+            "; ".join(
+                f"{split} {rows[split]}{faulty.get(split, '')}, without a reference {closed[split]}" for split in rows
+            ),
+        )
+    ]
     for kind, sizes in statistics["types"].items():
         name = "test set" if kind == "all" else f"type {kind}"
         lines.append((name, f"test {sizes['test']}, by the card {sizes['card']}; shots {sizes['shots']}"))
     lines += [
         (f"{title} ({answers_of})", _counts(statistics[name]))
         for name, title in (("letters", "right letters"), ("answers", "rows by number of answers"))
-        if name in statistics
+        if any(statistics.get(name, {}).values())
     ]
     if "groups" in statistics:
         lines.append(("groups by size", _counts(statistics["groups"])))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import typer
 
-from mera_ru_tasks.cli.arguments import References, Runs
+from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
 from mera_ru_tasks.cli.output import printable, say
 
 
@@ -31,6 +31,8 @@ def judge(run: Runs, data: References = None) -> None:
 
     settings = config.require()
     logs = rescoring.our_logs(run)
+    rescored_files.require_writable(logs)
+    say_where_answers_are_from(logs, data)
     with _shown_log():
         rescored = [rescored_files.Rescored(log, rescoring.judge_log(log, settings, data)) for log in logs]
     facts = {"judge": rescoring.judge_facts(settings)}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from mera_ru_tasks.errors import OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +24,21 @@ def printable(text: object) -> str:
 def say(text: object) -> None:
     """Print to standard output."""
     print(printable(text))
+
+
+def require_new(file: Path) -> None:
+    """Refuse a file to write before the work for it is done.
+
+    Raises:
+        OutputError: it exists, or it cannot be made where it is to be.
+    """
+    folder = file.absolute().parent
+    if file.exists():
+        raise OutputError(f"{file} exists and is not overwritten. Name another file with -o, or delete it.")
+    if not folder.is_dir():
+        raise OutputError(f"{file} cannot be written: there is no folder {folder}. Make it, or name another with -o.")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"{file} cannot be written: {folder} is closed to you. Name another folder with -o.")
 
 
 def cell(text: object) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mera_ru_tasks.cli.arguments import References, Runs
+from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
 from mera_ru_tasks.cli.output import say
 
 
@@ -14,17 +14,29 @@ def score(run: Runs, data: References = None) -> None:
 
     \b
     Example:
-      lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru --log_samples --output_path results
+      lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru --apply_chat_template \\
+          --log_samples --output_path results
       mera-ru score results --data DIR
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     from mera_ru_tasks import rescored_files, rescoring
+    from mera_ru_tasks.errors import DataError
 
     logs = rescoring.our_logs(run)
+    rescored_files.require_writable(logs)
+    say_where_answers_are_from(logs, data)
     rescored = [rescored_files.Rescored(log, rescoring.score_log(log, data)) for log in logs]
+    closed = {item.log.task: sum(not row.scores for row in item.rows) // 2 for item in rescored}
+    if not any(row.scores for item in rescored for row in item.rows):
+        raise DataError(
+            "None of the documents has a reference answer, so there is nothing to score. Name data with "
+            "answers: --data DIR."
+        )
     files = rescored_files.write(rescored, "scored", {}, say)
     say(rescored_files.table(rescored))
-    closed = {item.log.task: sum(not row.scores for row in item.rows) // 2 for item in rescored}
     for task, number in closed.items():
         if number:
-            say(f"{task}: {number} documents have no reference answer, so they get no score. Name data with answers.")
+            say(
+                f"{task}: {number} documents have no reference answer, so they get no score. Name data with answers: "
+                "--data DIR."
+            )
     say("\n".join(f"Wrote {file}" for file in files))

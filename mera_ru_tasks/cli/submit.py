@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.cli.output import say
+from mera_ru_tasks.cli.output import require_new, say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.submission.problems import Problem
@@ -18,12 +18,14 @@ def submit(
     run: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="RUN…",
+            metavar="RUN",
             show_default=False,
             help="lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken.",
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The archive to write.")] = Path("submission.zip"),
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The archive to write.")] = Path(
+        "submission.zip"
+    ),
     model: Annotated[str | None, typer.Option(help="The model to submit, where RUN holds several.")] = None,
     data: Annotated[
         Path | None,
@@ -56,8 +58,8 @@ def submit(
 
     \b
     Examples:
-      lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru --predict_only \\
-          --log_samples --output_path results
+      lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru --apply_chat_template \\
+          --predict_only --log_samples --output_path results
       mera-ru submit results -o submission.zip
       mera-ru submit --check submission.zip
       mera-ru submit results --task city_quiz -o city_quiz.zip
@@ -79,6 +81,7 @@ def _pack(
     from mera_ru_tasks.submission import archive
     from mera_ru_tasks.submission.draft import prepare
 
+    require_new(output)
     draft = prepare(find_logs(run), model=model, data=data, tasks=tasks)
     for part in draft.answers:
         say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")

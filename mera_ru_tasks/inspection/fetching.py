@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.benchmarks import Benchmark
+from mera_ru_tasks.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.data import from_hub, hub_commit
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.inspection.checksums import write_checksums
+from mera_ru_tasks.inspection.sources import benchmark_named
+from mera_ru_tasks.paths import sample_folder
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,22 @@ class Fetched:
     checksums: Mapping[str, str]
 
 
+_WAYS_OUT = (
+    "Give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the dataset asks for "
+    "one; or run this on a machine that has access, and bring the folder here."
+)
+
+
+def to_fetch(name: str) -> Benchmark:
+    """The benchmark of this name, or of a task of this name; raises DataError where it cannot be fetched."""
+    benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
+    if "sample" in variants:
+        raise DataError(f"The data of {name} are in the package, so there is nothing to fetch: {sample_folder()}.")
+    if benchmark.hub is None:
+        raise DataError(f"{benchmark.title} is not on the hub, so it cannot be fetched. Copy it by hand.")
+    return benchmark
+
+
 def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetched:
     """Save a benchmark's hub dataset as `root/TITLE`, a folder in a data folder that MERA_RU_DATA can name.
 
@@ -47,8 +65,8 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
     folder = root / benchmark.title
     if folder.exists():
         raise DataError(f"{folder} exists and is not overwritten. Name another folder with -o, or delete it.")
-    commit = hub_commit(benchmark, revision)
-    splits = from_hub(benchmark, commit)
+    commit = hub_commit(benchmark, revision, ways_out=_WAYS_OUT)
+    splits = from_hub(benchmark, commit, ways_out=_WAYS_OUT)
     root.mkdir(parents=True, exist_ok=True)
     # A folder that is half written must not look like a whole one.
     unfinished = Path(tempfile.mkdtemp(prefix=f".{benchmark.title}-", dir=root))

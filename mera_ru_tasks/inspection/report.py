@@ -24,7 +24,8 @@ class Report:
         source: what was looked at.
         problems: what the loader refuses.
         warnings: what looks wrong, alike ones of many rows joined.
-        statistics: see `statistics.statistics`; over the rows that the loader takes.
+        statistics: see `statistics.statistics`, over the rows that the loader takes, and `stored`, how many rows of any
+            kind each split has.
     """
 
     source: Source
@@ -59,7 +60,9 @@ def look_over(source: Source) -> Report:
     warnings = list(suspicions(documents, source.benchmark))
     if not found:
         warnings += other_sizes(documents, source.benchmark)
-    return Report(source, problems, merged(warnings), statistics(documents, source.benchmark))
+    counts = statistics(documents, source.benchmark)
+    counts["stored"] = {split: len(rows) for split, (_, rows) in splits.items()}
+    return Report(source, problems, merged(warnings), counts)
 
 
 def _documents(splits: Splits, refused: set[tuple[str, int]]) -> list[Document]:

@@ -11,8 +11,9 @@ from mera_ru_tasks.checks import Problem
 from mera_ru_tasks.data import Splits, load_rows
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.files import benchmark_folder, dataset_folder, fill_in_prompts, read_splits
+from mera_ru_tasks.names import suggest
 from mera_ru_tasks.own_dataset import of_file
-from mera_ru_tasks.paths import sample_folder
+from mera_ru_tasks.paths import sample_folder, task_names
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ def sources(target: str, benchmark: str | None = None) -> list[Source]:
         what = (
             "is a file, not a folder or a task's YAML file"
             if path.exists()
-            else "is neither a folder nor the name of a benchmark"
+            else "is neither a folder nor the name of a benchmark or task"
         )
-        raise DataError(f"{target} {what}. Benchmarks: {', '.join(BENCHMARKS)}.")
+        raise DataError(f"{target} {what}. {suggest(target, task_names())}")
     own = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
     if own:
         return [Source(own[0], path)]
@@ -94,7 +95,10 @@ def source_of(name: str, data: Path | None = None) -> tuple[Source, tuple[str, .
     """
     if _is_task_file(name):
         return _of_file(name)
-    benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
+    known = benchmark_of_task(name)
+    if known is None:
+        raise DataError(f"There is no benchmark or task {name!r}. {suggest(name, task_names())}")
+    benchmark, variants = known
     return _of_name(benchmark, variants, data), variants
 
 
@@ -118,5 +122,5 @@ def _of_name(benchmark: Benchmark, variants: tuple[str, ...], data: Path | None 
 def benchmark_named(name: str) -> Benchmark:
     """The benchmark of this name; raises DataError where there is none."""
     if name not in BENCHMARKS:
-        raise DataError(f"There is no benchmark or task {name!r}. Benchmarks: {', '.join(BENCHMARKS)}.")
+        raise DataError(f"There is no benchmark {name!r}. {suggest(name, BENCHMARKS)}")
     return BENCHMARKS[name]

@@ -81,8 +81,8 @@ def test_a_group_of_which_a_part_was_not_scored_is_left_out(tmp_path: Path, capl
     root = data_folder(tmp_path, "russian_regions", rows)
     results = run(None, ["russian_regions"], data=root)
     assert numbers(results, "russian_regions")["group_exact_match,strict-match"] == 1
-    left_out = "1 of 2 groups were scored only in part (a limit, or documents without a reference or verdict): "
-    assert our_warnings(caplog)[1:] == [f"{left_out}the group metric leaves them out."] * 2
+    left_out = "1 of 2 regionalisms were scored only in part (a limit, or documents without a reference or verdict), "
+    assert our_warnings(caplog)[1:] == [f"RussianRegions: {left_out}so the group metric leaves them out."] * 2
 
 
 def test_a_limit_leaves_the_groups_out_that_it_cuts(tmp_path: Path) -> None:

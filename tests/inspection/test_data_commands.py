@@ -43,16 +43,34 @@ def test_every_way_to_name_data(case, mera_ru, monkeypatch, tmp_path):
 
 
 MISTAKES = {
-    "no such thing": (["check", "nowhere"], 1, "nowhere is neither a folder nor the name of a benchmark"),
+    "no such thing": (
+        ["check", "nowhere"],
+        1,
+        "neither a folder nor the name of a benchmark or task. There are: en",
+    ),
     "a file": (["check", "file.json"], 1, "file.json is a file, not a folder"),
     "a folder of nothing": (["check", "empty"], 1, "say which with --benchmark"),
-    "no such benchmark for a folder": (["check", "empty", "--benchmark", "mmlu"], 1, "no benchmark or task 'mmlu'"),
+    "no such benchmark for a folder": (
+        ["check", "empty", "--benchmark", "mmlu"],
+        1,
+        "no benchmark 'mmlu'. There are: en",
+    ),
     "a folder that is none": (["check", "file.json", "--benchmark", "riddles_closed"], 1, "file.json is no folder"),
     "a set that is not on the hub": (["check", "riddles_open"], 1, "is not on the hub. Set MERA_RU_DATA"),
-    "fetch what is not on the hub": (["fetch", "riddles_open", "-o", "x"], 1, "is not on the hub"),
-    "fetch nothing known": (["fetch", "mmlu", "-o", "x"], 1, "no benchmark or task 'mmlu'"),
+    "fetch what is not on the hub": (
+        ["fetch", "riddles_open", "-o", "x"],
+        1,
+        "so it cannot be fetched",
+    ),
+    "fetch nothing known": (
+        ["fetch", "riddles_close", "-o", "x"],
+        1,
+        "mean 'riddles_closed' or 'riddles_open'?",
+    ),
+    "fetch what is shipped": (["fetch", "riddles_sample", "-o", "x"], 1, "are in the package, so there is nothing to "),
     "fetch to nowhere": (["fetch", "enantiosemy"], 2, "--output"),
-    "show nothing known": (["show", "mmlu"], 1, "no benchmark or task 'mmlu'"),
+    "show nothing known": (["show", "mmlu"], 1, "no benchmark or task 'mmlu'. There are: enantiosemy, enantiosemy_pre"),
+    "show nothing near": (["show", "riddles_sampl"], 1, "Did you mean 'riddles_sample' or "),
     "show no such id": (["show", "riddles_sample", "--id", "999"], 1, "no document with id 999; its ids are 1 to 65"),
     "show no number": (["show", "riddles_sample", "--id", "x"], 2, "--id"),
     "show without the data": (["show", "riddles_closed", "--data", "empty"], 1, "has no folder `riddles_closed`"),

@@ -1,0 +1,73 @@
+"""What is wrong with a user's own task or its data is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from own_task import row, task_folder
+from scripted import run
+
+from mera_ru_tasks.errors import DataError, TaskError
+
+WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
+    "no data": ({"mera_ru_path": None}, "`mera_ru_path`: the data are not named. Name a folder in"),
+    "data named twice": ({"mera_ru_hub": "org/own"}, "`mera_ru_path`: the data are named twice. "),
+    "a path that is none": ({"mera_ru_path": 7}, "`mera_ru_path`: 7 is no name. "),
+    "a misspelt setting": ({"mera_ru_anwser": "phrase"}, "`mera_ru_anwser`: there is no such setting. Settings: "),
+    "no answer": ({"mera_ru_answer": None}, "`mera_ru_answer`: it is missing. Write `phrase`, or `{letters: "),
+    "another word": ({"mera_ru_answer": "word"}, "'word' is no form of answer. Write `phrase`"),
+    "a misspelt part": ({"mera_ru_answer": {"leters": "АБ"}}, "is no form of answer"),
+    "Latin letters": ({"mera_ru_answer": {"letters": "ABCD"}}, "the letters 'ABCD' cannot be read"),
+    "letters from the middle": ({"mera_ru_answer": {"letters": "БВГ"}}, "the letters 'БВГ' cannot be read"),
+    "one letter alone": ({"mera_ru_answer": {"letters": "А"}}, "cannot be read"),
+    "letters in a list": ({"mera_ru_answer": {"letters": ["А", "Б"]}}, "cannot be read"),
+    "too many": ({"mera_ru_answer": {"letters": "АБ", "most": 3}}, "`most` is 3. It is a number from 1 to 2"),
+    "none": ({"mera_ru_answer": {"letters": "АБ", "most": 0}}, "`most` is 0"),
+    "true for a number": ({"mera_ru_answer": {"letters": "АБ", "most": True}}, "`most` is True"),
+    "a unit behind several": ({"mera_ru_answer": {"letters": "АБ", "most": 2, "unit": True}}, "follows one letter"),
+    "types without a field": ({"mera_ru_answer": {1: "phrase"}}, "is no form of answer"),
+    "a field without types": ({"mera_ru_type_field": "kind"}, "'phrase' is not keyed by types"),
+    "types of several kinds": (
+        {"mera_ru_type_field": "kind", "mera_ru_answer": {1: "phrase", 2: {"letters": "АБ"}}},
+        "the types have different kinds of answers. Types of one task answer with",
+    ),
+    "a prefill that is no switch": ({"mera_ru_prefill": "Ответ:"}, "`mera_ru_prefill`: it is 'Ответ:'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_SETTINGS)
+def test_a_wrong_setting_is_named(tmp_path: Path, case: str) -> None:
+    settings, message = WRONG_SETTINGS[case]
+    folder = task_folder(tmp_path, **{"mera_ru_path": "x", "mera_ru_answer": "phrase", **settings})
+    with pytest.raises(TaskError, match=re.escape(message)) as caught:
+        run(None, ["own"], task_folders=[folder])
+    assert str(caught.value).startswith("The task 'own', `dataset_kwargs`, `mera_ru_")
+
+
+WRONG_DATA: dict[str, tuple[Any, str]] = {
+    "no folder": (None, "The data folder {folder} does not exist. Name the folder that holds test.json in"),
+    "no split": ({}, "{folder} has no split `test` (splits found: none). Add test.json,"),
+    "a letter outside": (
+        [row(1, "Д")],
+        "{folder}/test.json, row 1 (id 1), field `outputs`: 'Д' holds the unknown letter",
+    ),
+    "no rows": ([], "{folder}/test.json holds no rows, so there is nothing to run own on."),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_DATA)
+def test_wrong_data_are_named_as_the_benchmarks_are(tmp_path: Path, case: str) -> None:
+    rows, message = WRONG_DATA[case]
+    folder = tmp_path / "own"
+    if rows is not None:
+        folder.mkdir()
+    if isinstance(rows, list):
+        (folder / "test.json").write_text(json.dumps({"data": rows}), encoding="utf-8")
+    tasks = task_folder(tmp_path, mera_ru_path=str(folder), mera_ru_answer={"letters": "АБВГ"})
+    with pytest.raises(DataError) as caught:
+        run(None, ["own"], task_folders=[tasks])
+    assert str(caught.value).startswith(message.replace("{folder}", str(folder)))

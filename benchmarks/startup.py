@@ -47,7 +47,7 @@ def measurements() -> Iterator[Measurement]:
     yield Measurement("mera-ru --help", helped, "s", "target", 0.4)
     yield Measurement("Python start", 1000 * bare, "ms")
     with_hook, without = _python_start()
-    yield Measurement("Python start with nothing but the hook", 1000 * with_hook, "ms", "without it", 1000 * without)
+    yield Measurement("Python start with the hook alone", 1000 * with_hook, "ms", "without it", 1000 * without)
     yield Measurement("the hook's cost", 1000 * (with_hook - without), "ms", "target", 2)
 
 

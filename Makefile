@@ -21,7 +21,12 @@ BASELINE := random-gpt-neox
 # Which benchmarks `make bench` runs, by the names of their files; all if none.
 NAMES ?=
 
-.PHONY: demo test lint types unit lowest chromium bench clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit lowest chromium bench clean
+
+# The lines at the head of this file.
+help:
+	@sed -n '/^$$/q; s/^# //p' Makefile
 
 # Every command that is run is printed. The report gets a free name: an earlier one may be worth keeping.
 demo: $(VENV)/demo

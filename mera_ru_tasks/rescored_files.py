@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.errors import OutputError
+from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.rescoring import Row, aggregate
 from mera_ru_tasks.runs import Run, TaskLog
+from mera_ru_tasks.samples import STRICT
+from mera_ru_tasks.task_files import read_task_file
 
 # The parts of lm-eval's results file that ours has too, each by task.
 _PARTS = ("results", "versions", "n-shot", "higher_is_better")
@@ -118,7 +121,20 @@ def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
             for name in results
             if "," in name and not (metric := name.partition(",")[0]).endswith("_stderr")
         }
+    parts["results"] |= _group_means(parts["results"])
     return parts
+
+
+def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The rows of our groups all of whose tasks are there: the unweighted mean of the strict exact match."""
+    name = f"exact_match,{STRICT}"
+    means = {}
+    for file in sorted(yaml_folder().glob("mera_ru*.yaml")):
+        tasks = read_task_file(file)["task"]
+        values = [results[task][name] for task in tasks if name in results.get(task, {})]
+        if len(values) == len(tasks):
+            means[file.stem] = {"alias": file.stem, name: sum(values) / len(values)}
+    return means
 
 
 def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mera_ru_tasks import data, scoring, strict
 from mera_ru_tasks.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import DataError, RunError
-from mera_ru_tasks.runs import TaskLog, find_logs, newest
+from mera_ru_tasks.runs import TaskLog, find_logs, is_ours, newest
 from mera_ru_tasks.samples import FLEXIBLE, STRICT, Sample
 
 if TYPE_CHECKING:
@@ -54,16 +54,11 @@ def our_logs(paths: Iterable[Path]) -> list[TaskLog]:
         RunError: there is none, or a path is wrong.
     """
     found = newest(find_logs(paths))
-    ours = [log for log in found if _is_ours(log)]
+    ours = [log for log in found if is_ours(log)]
     if not ours:
         names = ", ".join(sorted({log.task for log in found}))
         raise RunError(f"The logs are of other tasks ({names}). Name a run of this package's tasks, such as mera_ru.")
     return ours
-
-
-def _is_ours(log: TaskLog) -> bool:
-    first = next(log.samples(), None)
-    return first is not None and "answer_format" in first.doc
 
 
 def read_documents(

@@ -15,8 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mera_ru_tasks.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.samples import Sample, read_samples
+from mera_ru_tasks.samples import Sample, parse_sample, read_samples
 
 _DATE = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
 SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
@@ -172,6 +173,19 @@ def newest(logs: Iterable[TaskLog]) -> list[TaskLog]:
     for log in sorted(logs, key=lambda log: (log.run.date, str(log.file))):
         latest[log.run.model, log.task] = log
     return sorted(latest.values(), key=lambda log: (log.run.model, log.task))
+
+
+def is_ours(log: TaskLog) -> bool:
+    """Whether a log is of a task of ours or of a user's own in our format, by its first sound line."""
+    if benchmark_of_task(log.task):
+        return True
+    with log.file.open("rb") as lines:
+        for line in lines:
+            try:
+                return "answer_format" in parse_sample(str(log.file), line).doc
+            except RunError:
+                continue
+    return False
 
 
 def _sample_files(path: Path) -> list[Path]:

@@ -52,6 +52,15 @@ def test_the_same_numbers_as_the_harness(tmp_path, tasks):
     assert {file.name: file.read_bytes() for file in output.rglob("*") if file.is_file()} == again
 
 
+def test_the_groups_mean_too(tmp_path):
+    results = run(tmp_path / "results", ["mera_ru_sample", "riddles_open_sample"], answer)
+    called = score(tmp_path / "results")
+    name = "exact_match,strict-match"
+    mean = scored_results(tmp_path / "results")["results"]["mera_ru_sample"][name]
+    assert mean == pytest.approx(results["results"]["mera_ru_sample"][name]) and 0 < mean < 1
+    assert "|mera_ru_sample " in called.output
+
+
 @pytest.mark.parametrize("settings", [{}, {"predict_only": True}])
 def test_answers_that_arrive_later(tmp_path, settings):
     closed = write_data(tmp_path / "closed", rows_per_type=10, answers=False)

@@ -78,19 +78,6 @@ class Fault:
     what: str
 
 
-def is_ours(log: TaskLog) -> bool:
-    """Whether a log is of a task of ours or of a user's own in our format, by its first sound line."""
-    if benchmark_of_task(log.task):
-        return True
-    with log.file.open("rb") as lines:
-        for line in lines:
-            try:
-                return "answer_format" in parse_sample(str(log.file), line).doc
-            except RunError:
-                continue
-    return False
-
-
 def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer], list[Fault]]:
     """Read a log line by line; a broken line costs that line alone.
 

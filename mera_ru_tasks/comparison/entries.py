@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.benchmarks import Benchmark, benchmark_of_task
-from mera_ru_tasks.comparison.answers import Answer, Measure, is_ours, read_answers
+from mera_ru_tasks.comparison.answers import Answer, Measure, read_answers
 from mera_ru_tasks.comparison.remarks import Remark, merged, remark
 from mera_ru_tasks.comparison.rescored import add_rescored
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.runs import TaskLog, as_mapping, locate_logs, newest
+from mera_ru_tasks.runs import TaskLog, as_mapping, is_ours, locate_logs, newest
 
 PREFILLED = "prefilled"
 

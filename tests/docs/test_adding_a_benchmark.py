@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from documents import REPOSITORY, blocks
 from rows import data_folder
-from scripted import reference, run
+from scripted import numbers, reference, run
 
 from mera_ru_tasks import benchmarks
 from mera_ru_tasks.paths import yaml_folder
@@ -30,5 +30,8 @@ def test_the_documented_way_to_add_a_benchmark(tmp_path: Path, monkeypatch: pyte
         "instruction": "{text}", "inputs": dict.fromkeys(added.inputs, "слово"), "outputs": "В", "meta": {"id": 1},
     }  # fmt: skip
     results = run(None, ["proverbs"], reference, data=data_folder(tmp_path, "Proverbs", [row]), task_folders=[tasks])
-    assert results["results"]["proverbs"]["exact_match,strict-match"] == 1
-    assert results["results"]["proverbs"]["exact_match,flexible-extract"] == 1
+    assert numbers(results, "proverbs") == {
+        "exact_match,strict-match": 1, "exact_match,flexible-extract": 1, "answered,flexible-extract": 1,
+        "letter_match,flexible-extract": 1,
+    }  # fmt: skip
+    assert set(results["higher_is_better"]["proverbs"]) >= {"exact_match", "answered", "letter_match"}

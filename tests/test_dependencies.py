@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
+from collections.abc import Mapping
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
@@ -38,6 +40,13 @@ def names(requirements: list[Requirement]) -> set[str]:
     return brought
 
 
+@functools.cache
+def distributions() -> Mapping[str, list[str]]:
+    """The distributions that bring each top-level module; finding them reads the records of all that is installed."""
+    return packages_distributions()
+
+
+@functools.cache
 def imported(file: Path) -> set[str]:
     """The distributions that a file imports, anywhere in it."""
     found: set[str] = set()
@@ -47,7 +56,7 @@ def imported(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             found.add((node.module or "").partition(".")[0])
     others = found - set(sys.stdlib_module_names) - {"mera_ru_tasks"}
-    known = packages_distributions()
+    known = distributions()
     # A module that is not installed here is taken for a distribution of the same name.
     return {canonicalize_name(known.get(name, [name])[0]) for name in others}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -27,6 +28,10 @@ class Command:
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.capsys, self.monkeypatch = capsys, monkeypatch
+        # `mera-ru run` lets lm-eval set its logger up for a whole process; later tests read what it hands on.
+        logger = logging.getLogger("lm_eval")
+        monkeypatch.setattr(logger, "propagate", logger.propagate)
+        monkeypatch.setattr(logger, "handlers", list(logger.handlers))
 
     def __call__(self, *arguments: object) -> Outcome:
         self.monkeypatch.setattr(sys, "argv", ["mera-ru", *map(str, arguments)])

@@ -53,7 +53,17 @@ def hub(repositories: Repositories) -> Iterator[str]:
             if revision and revision not in ("main", COMMIT):
                 return self.answer(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
             siblings = [{"rfilename": path} for path in files]
-            return self.answer_json({"id": name, "sha": COMMIT, "siblings": siblings, "tags": [], "private": False})
+            return self.answer_json(
+                {
+                    "id": name,
+                    "sha": COMMIT,
+                    "siblings": siblings,
+                    "tags": [],
+                    "private": False,
+                    "downloads": 0,
+                    "likes": 0,
+                }
+            )
 
         def answer_file(self, files: Mapping[str, bytes], path: str) -> None:
             if path not in files:

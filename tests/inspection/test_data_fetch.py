@@ -70,7 +70,7 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
     assert packed.returncode == 0, packed.stdout + packed.stderr
     assert "no data are at hand" not in packed.stdout
     (log,) = results.rglob("samples_*")
-    log.write_bytes(log.read_bytes().replace(b'"meta": {"id": 603,', b'"meta": {"id": 6030,'))
+    log.write_bytes(log.read_bytes().replace(b'"id": 603,', b'"id": 6030,'))
     refused = in_process("submit", results, "-o", tmp_path / "t.zip", "--partial", **offline)
     assert refused.returncode == 1
     assert "not in MERA-evaluation/RussianRegions (cached), split test: id 6030" in refused.stdout

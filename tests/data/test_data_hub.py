@@ -85,7 +85,8 @@ def test_the_open_riddles_are_not_on_the_hub() -> None:
 WAYS_OUT = (
     "Three ways out: give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the "
     "dataset asks for one; or set MERA_RU_DATA to a folder that holds a copy in a folder `riddles_closed`; "
-    "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network."
+    "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network. "
+    "HF_HUB_OFFLINE=1 spares the waiting."
 )
 
 

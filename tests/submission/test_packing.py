@@ -117,7 +117,9 @@ def test_one_of_several_models_can_be_named(logs, data, mera_ru, tmp_path):
     edit_results(other, lambda results: results.update(model_name="org/other"))
     outcome = mera_ru("submit", logs, "--model", "org/other")
     assert outcome.status == 0 and "of 'org/other' from" in outcome.out
-    assert "There are logs of: 'org/other', 'org/scripted'" in mera_ru("submit", logs, "--model", "x").err
+    assert (
+        "There are logs of: 'org/other', 'org/scripted'" in mera_ru("submit", logs, "--model", "x", "-o", "x.zip").err
+    )
 
 
 def test_the_newest_run_is_taken_unless_files_are_named(logs, mera_ru, tmp_path):
@@ -148,7 +150,7 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
     (tmp_path / "text.zip").write_text("x")
     assert "text.zip is no zip archive" in mera_ru("submit", "--check", "text.zip").err
     unwritable = mera_ru("submit", short, "-o", "no/such/folder.zip")
-    assert unwritable.status == 1 and "no/such/folder.zip: No such file" in unwritable.err
+    assert unwritable.status == 1 and "no/such/folder.zip cannot be written: there is no folder" in unwritable.err
 
 
 def test_the_whole_command_line(data, tmp_path):

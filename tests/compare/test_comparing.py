@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from conftest import MIDDLE, SAMPLE_TASKS, STRONG, WEAK, skilled
+from compared import MIDDLE, SAMPLE_TASKS, STRONG, WEAK, skilled
 from scripted import ScriptedModel, reference, run
 from synthetic import write_data
 

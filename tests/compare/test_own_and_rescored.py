@@ -4,7 +4,7 @@ import json
 
 import pytest
 import yaml
-from conftest import skilled
+from compared import skilled
 from judge_stub import StubJudge
 from rows import data_folder
 from scripted import run

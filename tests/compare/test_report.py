@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import MIDDLE, WEAK
+from compared import MIDDLE, WEAK
 from scripted import run
 from test_comparing import log_file, results_file
 

@@ -117,9 +117,12 @@ class StubJudge:
         self.messages.append(message)
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
-        number = len(self.questions) - 1
-        while message in self.questions and self.holds and self.holds(message, number):
-            await asyncio.sleep(0.002)
+        if (
+            self.holds
+        ):  # not looked for where it is None: a benchmark's thousand questions would slow down as they pile up
+            number = len(self.questions) - 1
+            while message in self.questions and self.holds(message, number):
+                await asyncio.sleep(0.002)
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":

@@ -1,7 +1,7 @@
 """How long a run of all 1,609 documents takes to pack for the leaderboard, and an archive to check.
 
 Each call is a process of its own, as a user's is, with all imports; ids and questions are checked against the data.
-Beside them stands the same without the data, where ids are only counted, and Python's own zip of the same logs.
+Beside them stands Python's own zip of the same logs.
 """
 
 from __future__ import annotations

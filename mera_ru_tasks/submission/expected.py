@@ -72,7 +72,7 @@ def check_ids(ids: Collection[int], expected: Expected, task: str, place: str) -
     if expected.size is not None and len(expected.rows) != expected.size:
         yield Problem(
             task, expected.place, f"it has {len(expected.rows)} rows; by its card {expected.benchmark.title} has "
-            f"{expected.size}", "Compare with the whole test set, with --data or MERA_RU_DATA.", hole=True,
+            f"{expected.size}", "Name the whole test set with --data or MERA_RU_DATA.", hole=True,
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ How data flows, room by room:
     inspection/          data looked over, fetched and shown
     judge/               an LLM as judge, in the harness and after the run
     rescoring.py         scores from the logs alone                   (rescored_files.py: what is written)
-    comparison/          runs compared: scores, paired differences, breakdowns    (statistics.py: how sure they are)
+    comparison/          runs compared: scores, paired differences, breakdowns (statistics.py, bootstrap.py: how sure)
     report/              a comparison as one HTML page, and its plots
     cli/                 the command `mera-ru`, a file for each of its commands
 

@@ -11,7 +11,6 @@ are at 95%. Sources:
   surveys": Wilson's interval at the effective sample size serves clustered proportions.
 - Agresti and Min 2005, "Simple improved confidence intervals for comparing matched proportions": a part of a pair added
   on each side mends the paired interval.
-- Hesterberg 2015, "What Teachers Should Know about the Bootstrap": Student's t with the bootstrap's standard error.
 - Zou and Donner 2008, "Construction of confidence limits about effect measures: a general approach" (MOVER).
 - Holm 1979, "A simple sequentially rejective multiple test procedure".
 """
@@ -27,19 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # scipy.stats, whose functions call these, takes a second to import
 
-Values = NDArray[np.float64]
+from mera_ru_tasks.bootstrap import PSEUDO, SEED, Values, bootstrap_error
 
 LEVEL = 0.95
-RESAMPLES = 10_000
-SEED = 20_260_101
-
-# So much of a pair is added in favour of each side before a difference is given an error: without it, two models that
-# never disagree would differ by 0 ± 0. With a twentieth, intervals cover 93 to 97% from 12 to 600 documents; with
-# Agresti and Min's whole pair it is 99% at 12.
-_PSEUDO = 0.05
-
-# Counts of so many clusters in all resamples take 40 MB.
-_MANY = 1000
 
 _Z = float(special.ndtri(0.5 + LEVEL / 2))
 
@@ -148,7 +137,7 @@ def paired_difference(values: Values, baseline: Values, clusters: NDArray[Any] |
     """Estimate how much higher `values` are than `baseline` on the same documents.
 
     The interval is the mean ± Student's t, with a degree of freedom for each cluster but one, times the cluster-robust
-    standard error, both with `_PSEUDO` added. The test is the exact McNemar test (the binomial test of the discordant
+    standard error, both with `PSEUDO` added. The test is the exact McNemar test (the binomial test of the discordant
     pairs) for right-or-wrong values of independent documents, else the paired cluster bootstrap's.
 
     Args:
@@ -170,9 +159,9 @@ def paired_estimate(values: Values, baseline: Values, clusters: NDArray[Any] | N
     """The estimate of `paired_difference` and its standard error, without the test."""
     differences = values - baseline
     sums, sizes = _by_cluster(differences, clusters)
-    total = len(differences) + 2 * _PSEUDO
+    total = len(differences) + 2 * PSEUDO
     centre = float(sums.sum() / total)
-    squares = ((sums - sizes * centre) ** 2).sum() + _PSEUDO * ((1 - centre) ** 2 + (1 + centre) ** 2)
+    squares = ((sums - sizes * centre) ** 2).sum() + PSEUDO * ((1 - centre) ** 2 + (1 + centre) ** 2)
     error = float(np.sqrt(squares)) / total
     half = _student(max(len(sums) - 1, 1)) * error
     mean = float(differences.mean())
@@ -201,39 +190,6 @@ def exact_mcnemar(only_first: int, only_second: int) -> float:
     if not discordant:
         return 1.0
     return min(1.0, 2 * float(special.bdtr(min(only_first, only_second), discordant, 0.5)))
-
-
-def bootstrap_error(sums: Values, sizes: Values) -> float:
-    """Bootstrap standard error of a mean over clusters.
-
-    Clusters are drawn with replacement; a mean is the drawn sums' total over the drawn sizes' total. `_PSEUDO` of a
-    document with +1 and of one with −1 lie in the urn too. The draws depend only on the number of clusters, so the same
-    data give the same number whatever else is compared. The error goes with Student's t (Hesterberg 2015): percentiles
-    of few clusters lie too close together.
-
-    Above `_MANY` clusters, draws of each would take gigabytes. Alike clusters are then drawn together: how many of each
-    kind a resample holds is multinomial, and scores have few kinds of differences.
-
-    Args:
-        sums: each cluster's sum of differences, shape (G,).
-        sizes: each cluster's number of documents, shape (G,).
-    """
-    if len(sums) > _MANY:
-        return _bootstrap_error_by_kinds(sums, sizes)
-    counts = _resampled_counts(len(sums))
-    totals = counts @ np.concatenate([sums, [1.0, -1.0]]).astype(np.float32)
-    documents = counts @ np.concatenate([sizes, [1.0, 1.0]]).astype(np.float32)
-    return float(np.std(totals / documents, dtype=np.float64))
-
-
-def _bootstrap_error_by_kinds(sums: Values, sizes: Values) -> float:
-    kinds, numbers = np.unique(np.stack([sums, sizes], axis=1), axis=0, return_counts=True)
-    kinds = np.concatenate([kinds, [[1.0, 1.0], [-1.0, 1.0]]])
-    shares = np.concatenate([numbers, [_PSEUDO, _PSEUDO]]) / (len(sums) + 2 * _PSEUDO)
-    generator = np.random.default_rng([SEED, len(sums)])
-    blocks = [generator.multinomial(len(sums), shares, size=1000) @ kinds for _ in range(RESAMPLES // 1000)]
-    totals, documents = np.concatenate(blocks).T
-    return float(np.std(totals / documents))
 
 
 def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
@@ -275,19 +231,6 @@ def _by_cluster(values: Values, clusters: NDArray[Any] | None) -> tuple[Values, 
         return values, np.ones(len(values))
     index: NDArray[np.int64] = np.unique(clusters, return_inverse=True)[1]
     return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
-
-
-@functools.lru_cache(maxsize=16)
-def _resampled_counts(number: int) -> NDArray[np.float32]:
-    """How often each of G clusters and the two added documents is in each resample, shape (RESAMPLES, G + 2)."""
-    generator = np.random.default_rng([SEED, number])
-    counts = np.empty((RESAMPLES, number + 2), np.float32)
-    for start in range(0, RESAMPLES, 1000):
-        place = generator.random((1000, number)) * (number + 2 * _PSEUDO)
-        drawn = np.where(place < number, place, number + (place >= number + _PSEUDO)).astype(np.int64)
-        flat = (drawn + np.arange(1000)[:, None] * (number + 2)).ravel()
-        counts[start : start + 1000] = np.bincount(flat, minlength=1000 * (number + 2)).reshape(1000, number + 2)
-    return counts
 
 
 def spread(shares: Sequence[float], sizes: Sequence[int]) -> tuple[float, float]:

@@ -13,12 +13,14 @@ from mera_ru_tasks.cli.output import say
 if TYPE_CHECKING:
     from mera_ru_tasks.runs import TaskLog
 
+RUN_HELP = "lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken."
+
 Runs = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUN",
         show_default=False,
-        help="lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken.",
+        help=RUN_HELP,
     ),
 ]
 References = Annotated[

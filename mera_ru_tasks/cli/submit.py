@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mera_ru_tasks.cli.arguments import RUN_HELP
 from mera_ru_tasks.cli.output import require_new, say
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def submit(
         typer.Argument(
             metavar="RUN",
             show_default=False,
-            help="lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken.",
+            help=RUN_HELP,
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The archive to write.")] = Path(

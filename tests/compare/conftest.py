@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mera_ru(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command `mera-ru`."""
     return Command(capsys, monkeypatch)
+
+
+@pytest.fixture
+def copied(results, tmp_path):
+    return shutil.copytree(results, tmp_path / "results")

@@ -4,12 +4,11 @@ import json
 
 import pytest
 import yaml
-from compared import skilled
+from compared import row_of, skilled
 from judge_stub import StubJudge
 from rows import data_folder
 from scripted import run
 from synthetic import write_data
-from test_comparing import row_of
 
 from mera_ru_tasks.comparison.comparing import compare
 from mera_ru_tasks.comparison.remarks import joined

@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from compared import MIDDLE, WEAK
+from compared import MIDDLE, WEAK, log_file, results_file
 from scripted import run
-from test_comparing import log_file, results_file
 
 from mera_ru_tasks.comparison import remarks
 from mera_ru_tasks.comparison.comparing import compare

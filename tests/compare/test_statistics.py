@@ -15,6 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from mera_ru_tasks import statistics
+from mera_ru_tasks.bootstrap import bootstrap_error
 
 EVALUATIONS = 2000
 
@@ -79,7 +80,7 @@ def test_the_difference_of_independent_scores_is_newcombes(first, second):
 def test_the_bootstraps_error_agrees_with_scipys_and_with_the_cluster_robust_one():
     rng = np.random.default_rng(3)
     sums = rng.normal(0.2, 1.0, 200)
-    error = statistics.bootstrap_error(sums, np.full(200, 3.0))
+    error = bootstrap_error(sums, np.full(200, 3.0))
     expected = scipy_bootstrap((sums / 3,), np.mean, method="percentile")
     assert error == pytest.approx(expected.standard_error, rel=0.03)
     robust = statistics.cluster_robust_error(np.repeat(sums / 3, 3), np.repeat(np.arange(200), 3))
@@ -90,7 +91,7 @@ def test_the_bootstraps_error_agrees_with_scipys_and_with_the_cluster_robust_one
 def test_the_bootstraps_error_of_very_many_clusters_takes_no_memory_for_each(sizes):
     sums = np.random.default_rng(4).choice([-1.0, -0.5, 0.0, 0.0, 2 / 3, 1.0], 200_000)
     tracemalloc.start()
-    error = statistics.bootstrap_error(sums, np.full(len(sums), sizes))
+    error = bootstrap_error(sums, np.full(len(sums), sizes))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert error == pytest.approx(statistics.cluster_robust_error(sums / sizes), rel=0.03)
@@ -100,12 +101,12 @@ def test_the_bootstraps_error_of_very_many_clusters_takes_no_memory_for_each(siz
 def test_drawing_alike_clusters_together_changes_nothing(monkeypatch):
     rng = np.random.default_rng(6)
     sums, sizes = rng.integers(-3, 4, 300).astype(float), rng.integers(1, 4, 300).astype(float)
-    each = statistics.bootstrap_error(sums, sizes)
-    monkeypatch.setattr(statistics, "_MANY", 0)
-    together = statistics.bootstrap_error(sums, sizes)
+    each = bootstrap_error(sums, sizes)
+    monkeypatch.setattr("mera_ru_tasks.bootstrap._MANY", 0)
+    together = bootstrap_error(sums, sizes)
     assert together == pytest.approx(each, rel=0.03)
     order = rng.permutation(300)
-    assert statistics.bootstrap_error(sums[order], sizes[order]) == pytest.approx(together, rel=1e-12)
+    assert bootstrap_error(sums[order], sizes[order]) == pytest.approx(together, rel=1e-12)
 
 
 def test_values_between_right_and_wrong_are_bootstrapped():

@@ -1,0 +1,85 @@
+"""A comparison in the terminal, in files and as plots."""
+
+import csv
+import io
+import json
+
+import pytest
+from compared import (
+    MIDDLE,
+    SAMPLE_TASKS,
+    TASK,
+    WEAK,
+    edit_json,
+    log_file,
+    results_file,
+)
+
+from mera_ru_tasks.comparison.comparing import compare
+
+
+def test_all_formats_show_the_same_scores(results, mera_ru):
+    data = json.loads(mera_ru("compare", results, "--format", "json").out)
+    lines = list(csv.DictReader(io.StringIO(mera_ru("compare", results, "--format", "csv").out)))
+    scores = [line for line in lines if line["kind"] == "score"]
+    assert [float(line["value"]) for line in scores] == [row["score"]["value"] for row in data["scores"]]
+    markdown, table = mera_ru("compare", results, "--format", "markdown").out, mera_ru("compare", results).out
+    for row in data["scores"]:
+        assert f"{row['score']['value']:.3f}" in markdown
+        assert f"{row['score']['value']:.3f}" in table
+
+
+def test_hostile_names_are_shown_as_they_are(copied, mera_ru):
+    name = "=cmd()|<b>`x`[red]\x1b[31m\u202e"
+    edit_json(results_file(copied, WEAK), lambda content: content.update(model_name=name))
+    table = mera_ru("compare", copied).out
+    assert "\x1b" not in table
+    assert "\u202e" not in table
+    lines = csv.DictReader(io.StringIO(mera_ru("compare", copied, "--format", "csv").out))
+    assert not any(value.startswith("=") for line in lines for value in line.values())
+    markdown = mera_ru("compare", copied, "--format", "markdown").out
+    assert "<b>" not in markdown.replace("\\<b\\>", "")
+
+
+def test_files_are_written_where_the_ending_says_and_never_over_others(results, mera_ru, tmp_path):
+    for ending, start in ((".md", "### Mean"), (".csv", "kind,"), (".json", "{"), (".html", "<!doctype html>")):
+        file = tmp_path / f"comparison{ending}"
+        outcome = mera_ru("compare", results, "-o", file)
+        assert outcome.status == 0, outcome.err
+        assert file.read_text(encoding="utf-8").startswith(start)
+        # The terminal has the means alone, so that what was printed before stays in sight.
+        assert outcome.out.startswith("Mean over the tasks")
+        assert len(outcome.out.splitlines()) < 20
+        again = mera_ru("compare", results, "-o", file)
+        assert (again.status, "exists and is not overwritten" in again.err) == (1, True)
+
+
+def test_plots_are_written_as_png_and_svg(copied, mera_ru, tmp_path):
+    edit_json(results_file(copied, WEAK), lambda content: content.update(model_name="$\\frac{1}{0}$ <script>"))
+    logs = [log_file(copied, model, "riddles_sample") for model in (WEAK, MIDDLE)]
+    outcome = mera_ru("compare", *logs, "--plots", tmp_path / "plots")
+    assert outcome.status == 0, outcome.err
+    names = {file.name for file in (tmp_path / "plots").iterdir()}
+    assert "scores_riddles_sample_exact_match_strict-match.png" in names
+    assert "within_format_riddles_sample.svg" in names
+    svg = (tmp_path / "plots" / "scores_riddles_sample_exact_match_strict-match.svg").read_text(encoding="utf-8")
+    assert "$\\frac{1}{0}$ &lt;script" in svg
+    again = mera_ru("compare", *logs, "--plots", tmp_path / "plots")
+    assert (again.status, "exists and is not overwritten" in again.err) == (1, True)
+
+
+def test_plots_without_matplotlib_name_the_extra(results, mera_ru, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    outcome = mera_ru("compare", results, "--plots", tmp_path / "plots")
+    assert (outcome.status, 'pip install "mera-ru-tasks[report]"' in outcome.err) == (1, True)
+
+
+@pytest.mark.parametrize("arguments", [["--format", "html"], ["-o", "x.txt"], ["--format", "pdf"], []])
+def test_mistakes_in_the_command_line_end_with_2(results, mera_ru, arguments):
+    paths = [results] if arguments else []
+    assert mera_ru("compare", *paths, *arguments).status == 2
+
+
+def test_sample_tasks_are_all_there(results):
+    assert compare([results]).tasks == ["enantiosemy_sample", "riddles_sample", TASK, "riddles_open_sample"]
+    assert len(SAMPLE_TASKS) == 2

@@ -1,0 +1,150 @@
+"""What is wrong with runs is said, and whatever can be shown is; scores made after the run are read."""
+
+import json
+
+import pytest
+from compared import MIDDLE, TASK, WEAK, edit_rows, log_file, results_file, row_of
+from scripted import run
+from synthetic import write_data
+
+from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.comparison.remarks import joined
+from mera_ru_tasks.samples import STRICT
+from mera_ru_tasks.scoring import NO_WHOLE_GROUP
+
+
+def test_a_cut_line_costs_that_line(copied, mera_ru):
+    log = log_file(copied, WEAK)
+    log.write_bytes(log.read_bytes()[:-300])
+    outcome = mera_ru("compare", copied, "--format", "json")
+    data = json.loads(outcome.out)
+    assert outcome.status == 0
+    assert "line 120: it is not valid JSON" in outcome.err
+    assert "The last line is cut" in outcome.err
+    sizes = {
+        r["pipeline"]: r["score"]["n"]
+        for r in data["scores"]
+        if (r["task"], r["model"], r["metric"]) == (TASK, WEAK, "exact_match")
+    }
+    assert sorted(sizes.values()) == [59, 60]
+
+
+def test_without_results_the_numbers_are_the_same_and_what_is_unknown_is_said(copied, mera_ru):
+    before = row_of(compare([copied]), TASK, WEAK)
+    results_file(copied, WEAK).unlink()
+    comparison = compare([copied], baseline=MIDDLE)
+    row = row_of(comparison, TASK, WEAK.replace("/", "__"))
+    assert row.score == before.score
+    assert row.difference is not None
+    assert "not known" in joined(row.remarks)
+    assert "Put the file back" in mera_ru("compare", copied).err
+
+
+def test_broken_results_leave_the_others(copied, mera_ru):
+    results_file(copied, WEAK).write_text("{", encoding="utf-8")
+    outcome = mera_ru("compare", copied)
+    assert outcome.status == 0
+    assert "is not valid JSON" in outcome.err
+    assert MIDDLE in outcome.out
+    assert WEAK not in outcome.out
+
+
+def test_a_predict_only_run_has_no_scores_and_says_so(copied, mera_ru, tmp_path):
+    run(copied, ["riddles_sample"], model="org/silent", predict_only=True)
+    edit_rows(log_file(copied, "org/silent", "riddles_sample"), lambda row: {**row, "metrics": ["bypass"]})
+    report = tmp_path / "report.html"
+    outcome = mera_ru("compare", copied, "-o", report)
+    assert outcome.status == 0
+    assert "has no scores: the run was made with --predict_only" in outcome.err
+    assert "org/silent" in report.read_text(encoding="utf-8")
+
+
+def test_closed_references_give_no_scores(tmp_path, mera_ru):
+    data = write_data(tmp_path / "data", rows_per_type=4, answers=False)
+    run(tmp_path / "results", ["riddles_closed"], data=data)
+    outcome = mera_ru("compare", tmp_path / "results", "--format", "json")
+    assert json.loads(outcome.out)["scores"] == []
+    assert "has no scores: its documents have no reference answer" in outcome.err
+    assert "documents were run" not in outcome.err, "all of them were"
+
+
+def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
+    edit_rows(log_file(copied, WEAK), lambda row: {name: value for name, value in row.items() if name != "filter"})
+    outcome = mera_ru("compare", copied)
+    assert outcome.status == 0
+    assert "the field `filter` is missing or not as lm-eval 0.4.12 and later write it" in outcome.err
+    assert "nothing of this log is left" in outcome.err
+
+
+@pytest.mark.parametrize("value", [1.5, "yes", None, [1, 2], float("nan")])
+def test_a_score_that_is_none_is_never_counted(copied, value):
+    edit_rows(
+        log_file(copied, WEAK), lambda row: {**row, "exact_match": value if row["doc_id"] == 0 else row["exact_match"]}
+    )
+    comparison = compare([copied])
+    assert row_of(comparison, TASK, WEAK).score.n == 59
+    assert "the metric `exact_match` is" in joined(comparison.problems)
+
+
+def test_a_verdict_that_is_missing_costs_no_other_score(copied):
+    """Of several processes one that had no verdict says NaN, so that lm-eval can put them together."""
+    wanted = {"judge_score": float("nan"), "group_judge_score": list(NO_WHOLE_GROUP)}
+
+    def judged(row):
+        scores = wanted if row["doc_id"] < 2 else {"judge_score": 1.0, "group_judge_score": row["group_exact_match"]}
+        return {**row, **scores, "metrics": [*row["metrics"], *scores]} if row["filter"] == STRICT else row
+
+    edit_rows(log_file(copied, WEAK), judged)
+    comparison = compare([copied])
+    assert row_of(comparison, TASK, WEAK).score.n == 60
+    assert row_of(comparison, TASK, WEAK, "judge_score").score.n == 58
+    assert row_of(comparison, TASK, WEAK, "group_judge_score").score.n == 19
+
+
+def test_nothing_to_compare_is_an_error(tmp_path, copied, mera_ru):
+    assert "does not exist" in mera_ru("compare", tmp_path / "nowhere").err
+    for log in copied.glob("*/samples_*.jsonl"):
+        log.write_text("{}\n", encoding="utf-8")
+    outcome = mera_ru("compare", copied)
+    assert outcome.status == 1
+    assert "Nothing is left to compare" in outcome.err
+
+
+def test_verdicts_beside_the_logs_are_read(copied):
+    log = log_file(copied, WEAK, "riddles_sample")
+    date = log.stem.rpartition("_")[2]
+    lines = [
+        {
+            "doc_id": n,
+            "id": n + 1,
+            "filter": STRICT,
+            "scores": {"judge_score": n % 3 / 2},
+            "source": "asked",
+            "reason": f"довод {n}",
+        }
+        for n in range(59)
+    ]
+    lines.append({"doc_id": 59, "id": 60, "filter": STRICT, "scores": {}, "source": "failed", "reason": "time-out"})
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    log.with_name(f"judged_org_judge_riddles_sample_{date}.jsonl").write_text(text, encoding="utf-8")
+    comparison = compare([copied], baseline=MIDDLE)
+    row = row_of(comparison, "riddles_sample", WEAK, "judge_score", "judge org_judge")
+    assert row.score.n == 59
+    assert row.score.value == pytest.approx(sum(n % 3 / 2 for n in range(59)) / 59)
+    assert joined(row.why_not) == f"{MIDDLE} has no such score"
+    entry = next(e for e in comparison.entries if (e.task, e.model) == ("riddles_sample", WEAK))
+    assert sum(v.score is None for a in entry.answers.values() for v in a.verdicts) == 1
+
+
+def test_scores_against_answers_that_came_later_replace_the_logs(copied):
+    log = log_file(copied, WEAK, "riddles_sample")
+    date = log.stem.rpartition("_")[2]
+    lines = [{"doc_id": n, "id": n + 1, "filter": STRICT, "scores": {"exact_match": 1}} for n in range(60)]
+    text = "".join(json.dumps(line) + "\n" for line in lines) + "{cut"
+    log.with_name(f"scored_riddles_sample_{date}.jsonl").write_text(text, encoding="utf-8")
+    comparison = compare([copied])
+    assert row_of(comparison, "riddles_sample", WEAK).score.value == 1
+    said = joined(comparison.problems)
+    assert "scores of riddles_sample are from scored_" in said
+    assert "differ from the log's" in said
+    assert "line 61" in said

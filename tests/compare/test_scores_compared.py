@@ -1,0 +1,127 @@
+"""The numbers of a comparison, and the logs that they come from."""
+
+import json
+
+import pytest
+from compared import MIDDLE, STRONG, STRONG_LABEL, TASK, WEAK, results_file, row_of, skilled
+from scripted import run
+
+from mera_ru_tasks.comparison.chance import chance_level
+from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.runs import find_logs
+from mera_ru_tasks.samples import FLEXIBLE, STRICT
+
+
+def test_scores_are_lm_evals(results):
+    comparison = compare([results])
+    checked = 0
+    for log in find_logs([results]):
+        label = STRONG_LABEL if log.run.model == STRONG else log.run.model
+        for name, value in log.scores.items():
+            metric, _, pipeline = name.partition(",")
+            if pipeline and not metric.endswith("_stderr"):
+                assert row_of(comparison, log.task, label, metric, pipeline).score.value == pytest.approx(value)
+                checked += 1
+    assert checked == 3 * (4 + 3 + 6 + 3)
+    for model in (WEAK, MIDDLE):
+        content = json.loads(results_file(results, model).read_text(encoding="utf-8"))
+        mean = next(r for r in comparison.means if (r.model, r.pipeline) == (model, STRICT))
+        assert mean.score.value == pytest.approx(content["results"]["mera_ru_sample"]["exact_match,strict-match"])
+
+
+def test_differences_are_paired_and_corrected(results):
+    comparison = compare([results], baseline=WEAK)
+    strict = row_of(comparison, "riddles_sample", STRONG_LABEL)
+    base = row_of(comparison, "riddles_sample", WEAK)
+    assert strict.difference.estimate.value == pytest.approx(strict.score.value - base.score.value)
+    assert strict.difference.test == "exact McNemar"
+    assert strict.p_holm >= strict.difference.p
+    # Skill is nested, so the better model is right wherever the other is: the smallest p that so many documents allow.
+    only = round(strict.difference.estimate.value * 60)
+    assert strict.difference.p == pytest.approx(2 * 0.5**only)
+    grouped = row_of(comparison, TASK, STRONG_LABEL)
+    assert (grouped.score.n, grouped.score.clusters) == (60, 20)
+    assert grouped.difference.test == "paired cluster bootstrap"
+    assert row_of(comparison, TASK, STRONG_LABEL, "group_exact_match").score.n == 20
+    assert base.difference is None
+
+
+def test_breakdowns_divide_what_they_say(results):
+    comparison = compare([results])
+    for task, by, parts in (
+        ("enantiosemy_sample", "type", {"1", "2", "3", "4"}),
+        ("enantiosemy_sample", "right_letters", {"1", "2", "3", "4"}),
+        ("enantiosemy_sample", "prompt", {f"{kind}.{number}" for kind in "1234" for number in "12345"}),
+        ("riddles_sample", "prompt", {f"1.{number}" for number in "12345"}),
+        (TASK, "type", {"1", "2", "3"}),
+        (TASK, "prompt", {f"{kind}.{number}" for kind in "123" for number in "12345"}),
+    ):
+        own = [s for s in comparison.slices if (s.task, s.by, s.model, s.pipeline) == (task, by, WEAK, STRICT)]
+        assert {part.part for part in own} == parts
+        right = sum(part.score.value * part.score.n for part in own)
+        whole = row_of(comparison, task, WEAK).score
+        assert (right, sum(part.score.n for part in own)) == (pytest.approx(whole.value * whole.n), whole.n)
+    answers = [s for s in comparison.slices if (s.by, s.task) == ("accepted_answers", "riddles_sample")]
+    assert len({part.part for part in answers}) > 3
+    format_gap = next(g for g in comparison.gaps if (g.kind, g.task, g.model) == ("format", TASK, STRONG_LABEL))
+    flexible = row_of(comparison, TASK, STRONG_LABEL, pipeline=FLEXIBLE).score.value
+    assert format_gap.value.value == pytest.approx(flexible - row_of(comparison, TASK, STRONG_LABEL).score.value)
+    assert format_gap.value.value > 0
+    open_gap = next(g for g in comparison.gaps if (g.kind, g.pipeline, g.model) == ("open_minus_closed", STRICT, WEAK))
+    scores = [row_of(comparison, task, WEAK).score.value for task in ("riddles_open_sample", "riddles_sample")]
+    assert open_gap.value.value == pytest.approx(scores[0] - scores[1])
+
+
+def letters_doc(outputs, most=6, unit=False):
+    return {
+        "outputs": outputs,
+        "meta": {},
+        "answer_format": {"letters": "АБВГДЕ"[: most if most > 1 else 4], "most": most, "unit": unit},
+    }
+
+
+RIDDLE = {"outputs": "ключ; отмычка", "meta": {}, "answer_format": {"letters": "", "most": 0, "unit": False}}
+ONE, UNIT = letters_doc("Б", 1), letters_doc("Б; лужа", 1, True)
+
+
+@pytest.mark.parametrize(
+    ("metric", "docs", "level"),
+    [
+        ("exact_match", [RIDDLE], 0),
+        ("exact_match", [ONE], 1 / 4),
+        ("exact_match", [ONE, UNIT, UNIT], 1 / 12),
+        ("letter_match", [ONE, UNIT], 1 / 4),
+        ("group_exact_match", [ONE, UNIT], 0),
+        ("exact_match", [letters_doc("А"), letters_doc("А"), letters_doc("А; Б")], 2 / 3 / 6),
+        ("exact_match", [letters_doc("А; Б; В; Г; Д; Е")], 1),
+        ("f1", [letters_doc("А")], 2 / 7),
+        ("judge_score", [RIDDLE], 0),
+        ("judge_score", [ONE], None),
+        ("answered", [ONE], None),
+        ("exact_match", [letters_doc("")], None),
+    ],
+)
+def test_chance_levels(metric, docs, level):
+    assert chance_level(metric, docs) == (None if level is None else pytest.approx(level))
+
+
+def test_the_newest_log_wins_and_the_choice_is_told(copied, mera_ru):
+    run(copied, ["riddles_sample"], skilled(0.99), model=WEAK)
+    outcome = mera_ru("compare", copied, "--format", "json")
+    data = json.loads(outcome.out)
+    found = next(r for r in data["scores"] if (r["task"], r["model"]) == ("riddles_sample", WEAK))
+    assert found["score"]["value"] > 0.6
+    assert "older and left out: samples_riddles_sample_" in outcome.err
+    assert next(r for r in data["scores"] if (r["task"], r["model"]) == (TASK, WEAK))["score"]["value"] < 0.5
+
+
+@pytest.mark.parametrize("name", [STRONG, "strong-7b", "middle-1b", MIDDLE])
+def test_the_baseline_is_named_in_any_usual_way(results, name):
+    assert compare([results], baseline=name).baseline.endswith(name.rpartition("/")[2])
+
+
+def test_an_unknown_baseline_is_told_with_those_there_are(results, mera_ru):
+    outcome = mera_ru("compare", results, "--baseline", "gpt")
+    assert outcome.status == 1
+    assert "No run is of the model 'gpt'" in outcome.err
+    assert repr(MIDDLE) in outcome.err

@@ -1,0 +1,92 @@
+"""Runs of other prompts, documents or settings are never silently compared."""
+
+import pytest
+from compared import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of
+from scripted import ScriptedModel, reference, run
+from synthetic import write_data
+
+from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.comparison.remarks import joined
+
+
+def limited(folder):
+    run(folder, [TASK], model="org/other", limit=12)
+
+
+def with_shots(folder):
+    run(folder, [TASK], model="org/other", num_fewshot=2)
+
+
+def with_system_instruction(folder):
+    run(folder, [TASK], model="org/other", system_instruction="Ты знаток.", apply_chat_template=True)
+
+
+def of_another_version(folder):
+    run(folder, [TASK], model="org/other")
+    edit_json(results_file(folder, "org/other"), lambda content: content["versions"].update({TASK: 2.0}))
+
+
+def with_other_prompts(folder):
+    run(folder, [TASK], model="org/other")
+
+    def change(row):
+        return {**row, "prompt_hash": "0", "arguments": {"gen_args_0": {"arg_0": "Что?", "arg_1": {}}}}
+
+    edit_rows(log_file(folder, "org/other"), change)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (limited, "the documents: 12 (--limit 12) against 60, 12 in common"),
+        (with_shots, "the number of shots: 2 against 0"),
+        (with_system_instruction, "the system instruction: Ты знаток. against not set"),
+        (of_another_version, "the task's version: 2.0 against 1.0"),
+        (with_other_prompts, "60 of 60 common documents have other prompts"),
+    ],
+)
+def test_unlike_runs_are_not_compared_unless_asked(copied, mera_ru, make, reason):
+    make(copied)
+    comparison = compare([copied], baseline=WEAK)
+    row = row_of(comparison, TASK, "org/other")
+    assert row.difference is None
+    assert reason in joined(row.why_not)
+    assert reason in mera_ru("compare", copied, "--baseline", WEAK).out.replace("\n", " ")
+    asked = row_of(compare([copied], baseline=WEAK, across_settings=True), TASK, "org/other")
+    assert asked.difference is not None
+    assert reason in joined(asked.remarks)
+    # The others are compared as before.
+    assert row_of(comparison, TASK, MIDDLE).difference is not None
+
+
+def test_other_documents_are_never_compared(tmp_path):
+    for seed, model in enumerate(("org/one", "org/two")):
+        data = write_data(tmp_path / f"data{seed}", rows_per_type=4, seed=seed)
+        run(tmp_path / "results", ["riddles_closed"], model=model, data=data)
+    row = row_of(compare([tmp_path / "results"], across_settings=True), "riddles_closed", "org/two")
+    assert row.difference is None
+    assert "no document in common" in joined(row.why_not)
+
+
+def test_a_prefilled_run_is_compared_with_a_plain_one_only_when_asked(copied, mera_ru):
+    run(copied, [f"{TASK}_prefill"], lambda doc, prompt: reference(doc)[6:], model="org/base")
+    apart = compare([copied], baseline=WEAK)
+    assert row_of(apart, f"{TASK}_prefill", "org/base").difference is None
+    together = compare([copied], baseline=WEAK, across_settings=True)
+    row = row_of(together, TASK, "org/base · prefilled")
+    assert row.difference.estimate.value > 0
+    assert str(row.remarks[0]) == "the prompts' end: prefilled against plain"
+    table = mera_ru("compare", copied, "--baseline", WEAK, "--across-settings").out.replace("\n", " ")
+    assert "* org/base · prefilled against org/weak-160m: the prompts' end: prefilled against plain" in table
+
+
+def test_chat_templates_may_differ_and_it_is_said(copied, monkeypatch):
+    def other_template(self, history, add_generation_prompt=True):
+        return "".join(f"[{message['role']}]\n{message['content']}\n" for message in history) + "[model]\n"
+
+    run(copied, [TASK], model="org/chat-one", apply_chat_template=True)
+    monkeypatch.setattr(ScriptedModel, "apply_chat_template", other_template)
+    run(copied, [TASK], model="org/chat-two", apply_chat_template=True)
+    row = row_of(compare([copied], baseline="org/chat-one"), TASK, "org/chat-two")
+    assert row.difference is not None
+    assert joined(row.remarks) == "the prompts hold the same questions in different chat templates"

@@ -15,11 +15,11 @@ CHAT_TEMPLATE = (
 )
 
 
-def save_tiny_model(folder: Path) -> Path:
+def save_tiny_model(folder: Path, chat_template: str = CHAT_TEMPLATE) -> Path:
     """Save the model, which never writes its end token and has room for every prompt."""
     save_random(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.chat_template = chat_template
     tokenizer.save_pretrained(folder)
     return folder
 

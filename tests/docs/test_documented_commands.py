@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import lm_eval.models
 import pytest
 import typer
 from accelerate.commands.launch import launch_command_parser
@@ -43,6 +45,20 @@ def check_mera_ru(arguments: Sequence[str]) -> None:
         check_lm_eval(["run", *context.args])
 
 
+# Where lm-eval has each backend's arguments, and those which a backend hands on to its engine.
+BACKENDS = {"hf": "huggingface.py", "vllm": "vllm_causallms.py", "local-chat-completions": "api_models.py"}
+HANDED_ON = {"vllm": {"gpu_memory_utilization"}}
+
+
+@cache
+def model_arguments(backend: str) -> set[str]:
+    """The arguments of a backend's model. They are read from its source, since a backend's packages may not be here."""
+    source = (Path(lm_eval.models.__file__).parent / BACKENDS[backend]).read_text(encoding="utf-8")
+    functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    made = next(node for node in functions if node.name == "__init__")
+    return {argument.arg for argument in (*made.args.args, *made.args.kwonlyargs)}
+
+
 def check_lm_eval(arguments: Sequence[str]) -> None:
     parser = HarnessCLI()._parser
     known = parser._subparsers._group_actions[0].choices  # type: ignore[union-attr]
@@ -50,6 +66,9 @@ def check_lm_eval(arguments: Sequence[str]) -> None:
     parsed = parser.parse_args(given)
     for task in ",".join(getattr(parsed, "tasks", None) or []).split(","):
         assert not task or task in known_tasks(), f"there is no task {task}"
+    if getattr(parsed, "model_args", None):
+        unknown = parsed.model_args.keys() - model_arguments(parsed.model) - HANDED_ON.get(parsed.model, set())
+        assert not unknown, f"lm-eval's model {parsed.model} has no argument {unknown}"
 
 
 def check_accelerate(arguments: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,7 @@ class Entry:
         log: where the answers are from.
         benchmark: the task's benchmark; None for a user's own dataset.
         answers: by lm-eval's hash of the document.
-        whole: whether every document of the task was run and read.
+        size: how many documents the task has, as far as the run tells.
     """
 
     model: str
@@ -36,7 +36,7 @@ class Entry:
     log: TaskLog
     benchmark: Benchmark | None
     answers: Mapping[str, Answer]
-    whole: bool
+    size: int
 
     @property
     def prefilled(self) -> bool:
@@ -187,23 +187,23 @@ def _read(
     if not answers:
         return None
     problems += add_rescored(log, model, list(answers.values()))
-    whole = not faults and not _incomplete(log, model, answers, problems)
+    problems += _missing(log, model, len(answers))
+    size = log.size or max(len(answers), log.scored or 0)
     task = log.task
     if across_settings and "prefill" in variants:
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
-    entry = Entry(model, task, log, benchmark, answers, whole)
+    entry = Entry(model, task, log, benchmark, answers, size)
     if not entry.measures:
         problems.append(_unscored(log, entry))
     return entry
 
 
-def _incomplete(log: TaskLog, model: str, answers: Mapping[str, Answer], problems: list[Remark]) -> bool:
-    held = len(answers)
+def _missing(log: TaskLog, model: str, held: int) -> Iterator[Remark]:
+    """Why documents are missing."""
     if log.scored is not None and held < log.scored:
-        problems.append(remark("not_whole", model=model, file=log.file.name, held=held, run=log.scored))
+        yield remark("not_whole", model=model, file=log.file.name, held=held, run=log.scored)
     elif log.size is not None and held < log.size:
-        problems.append(remark("limited", model=model, task=log.task, run=held, all=log.size))
-    return log.size is not None and held < log.size
+        yield remark("limited", model=model, task=log.task, run=held, all=log.size)
 
 
 def _unscored(log: TaskLog, entry: Entry) -> Remark:

@@ -37,7 +37,7 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
                         "version": entry.log.version,
                         "num_fewshot": entry.log.num_fewshot,
                         "documents": len(entry.answers),
-                        "whole": entry.whole,
+                        "whole": len(entry.answers) >= entry.size,
                     }
                     for entry in comparison.entries
                     if entry.model == model
@@ -71,6 +71,7 @@ def _row(row: Row) -> dict[str, Any]:
         "model": row.model,
         "score": _estimate(row.score),
         "chance": row.chance,
+        "incomplete": [one.text(shared=True) for one in row.incomplete],
         "difference": {**_estimate(found.estimate), "p": found.p, "p_holm": row.p_holm, "test": found.test}
         if found
         else None,
@@ -98,7 +99,7 @@ def to_json(comparison: Comparison) -> str:
 _SCORE = ("value", "low", "high", "n", "clusters")
 _COLUMNS = (
     "kind", "task", "metric", "pipeline", "part", "model", *_SCORE, "chance", "baseline", "difference",
-    "difference_low", "difference_high", "difference_n", "p", "p_holm", "test", "note",
+    "difference_low", "difference_high", "difference_n", "p", "p_holm", "test", "incomplete", "note",
 )  # fmt: skip
 
 
@@ -117,6 +118,7 @@ def _lines(data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
         for row in data[kind]:
             line = {name: row[name] for name in ("task", "metric", "pipeline", "model", "chance")}
             line |= {"kind": "mean" if kind == "means" else "score", **row["score"], "baseline": data["baseline"]}
+            line["incomplete"] = "; ".join(row["incomplete"])
             if found := row["difference"]:
                 line |= {"difference": found["value"], "difference_low": found["low"]}
                 line |= {"difference_high": found["high"], "difference_n": found["n"]}

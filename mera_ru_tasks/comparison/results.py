@@ -33,6 +33,7 @@ class Row:
         model: the model's label.
         score: the score.
         chance: the task's chance level; None where there is none.
+        incomplete: which part of the documents the score is of; empty where of all.
         difference: how much higher it is than the baseline's; None for the baseline itself and where not compared.
         p_holm: the difference's p-value after Holm's correction over the models in this metric, pipeline and task.
         why_not: why there is no difference; empty where there is one or none could be expected.
@@ -45,6 +46,7 @@ class Row:
     model: str
     score: Estimate
     chance: float | None
+    incomplete: tuple[Remark, ...] = ()
     difference: Paired | None = None
     p_holm: float | None = None
     why_not: tuple[Remark, ...] = ()
@@ -106,12 +108,17 @@ def task_rows(
             values = entry.values(measure)
             if not values:
                 continue
-            scored = (key for key, answer in entry.answers.items() if measure in answer.scores)
-            row = Row(task, *measure, entry.model, estimate(entry, values), levels.of(measure[0], scored))
+            scored = [key for key, answer in entry.answers.items() if measure in answer.scores]
+            level = levels.of(measure[0], scored)
+            row = Row(task, *measure, entry.model, estimate(entry, values), level, _incomplete(entry, len(scored)))
             pairing = pairings.get(entry.model)
             block.append(_compared(row, entry, values, base_values, pairing, baseline) if baseline else row)
         rows += _with_holm(block)
     return rows
+
+
+def _incomplete(entry: Entry, scored: int) -> tuple[Remark, ...]:
+    return (remark("incomplete", task=entry.task, scored=scored, all=entry.size),) if scored < entry.size else ()
 
 
 def _compared(
@@ -161,13 +168,18 @@ def mean_rows(rows: Sequence[Row], suite: Callable[[str], str | None]) -> list[R
             score = statistics.combine([row.score for row in parts], [1 / len(parts)] * len(parts))
             levels = [row.chance for row in parts if row.chance is not None]
             chance = sum(levels) / len(levels) if len(levels) == len(parts) else None
-            row = Row(f"{MEAN} {name}".strip(), metric, pipeline, model, score, chance)
+            row = Row(f"{MEAN} {name}".strip(), metric, pipeline, model, score, chance, _united(parts, "incomplete"))
             differences = [part.difference for part in parts if part.difference]
             if len(differences) == len(parts):
-                remarks = tuple(dict.fromkeys(one for part in parts for one in part.remarks))
-                row = replace(row, difference=statistics.mean_of_differences(differences), remarks=remarks)
+                mean = statistics.mean_of_differences(differences)
+                row = replace(row, difference=mean, remarks=_united(parts, "remarks"))
             else:
-                row = replace(row, why_not=tuple(dict.fromkeys(one for part in parts for one in part.why_not)))
+                row = replace(row, why_not=_united(parts, "why_not"))
             block.append(row)
         means += _with_holm(block)
     return means
+
+
+def _united(rows: Sequence[Row], field: str) -> tuple[Remark, ...]:
+    """The remarks of several rows in one field, once each."""
+    return tuple(dict.fromkeys(one for row in rows for one in getattr(row, field)))

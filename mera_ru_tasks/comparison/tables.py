@@ -116,9 +116,11 @@ def _scores(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
             row.model,
             number(row.score.value),
             interval(row.score),
-            str(row.score.n),
+            f"{row.score.n} †" if row.incomplete else str(row.score.n),
             number(row.chance),
         ]
+        if row.incomplete:
+            notes[f"† {row.model}: {joined(row.incomplete, shared=True)}."] = None
         section.append(cells + (_difference(row, notes, comparison.baseline) if with_difference else []))
     columns = ["metric", "pipeline", "model", "score", "95% interval", "n", "chance"]
     if with_difference:

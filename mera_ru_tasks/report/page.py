@@ -71,7 +71,11 @@ def _data(comparison: Comparison) -> dict[str, Any]:
 def _russian(comparison: Comparison) -> dict[str, str]:
     """The remarks in Russian, by their English texts, which the data hold."""
     rows = (*comparison.rows, *comparison.means)
-    singly = (*comparison.choices, *comparison.problems, *(one for row in rows for one in row.remarks))
+    singly = (
+        *comparison.choices,
+        *comparison.problems,
+        *(one for row in rows for one in (*row.incomplete, *row.remarks)),
+    )
     together = {row.why_not for row in rows} | {(one,) for one in singly}
     return {joined(found, shared=True): joined(found, RUSSIAN, shared=True) for found in together}
 

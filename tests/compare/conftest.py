@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command import Command
 from compared import MIDDLE, SAMPLE_TASKS, STRONG, WEAK, skilled
+from opened import CHROMIUM, FLAGS
 from scripted import run
 
 
@@ -29,3 +30,13 @@ def mera_ru(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def copied(results, tmp_path):
     return shutil.copytree(results, tmp_path / "results")
+
+
+# Not for the whole session: while Playwright runs, its event loop runs in this thread, and no test can start another.
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()

@@ -1,5 +1,9 @@
 """Runs of other prompts, documents or settings are never silently compared."""
 
+import csv
+import io
+import json
+
 import pytest
 from compared import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of
 from scripted import ScriptedModel, reference, run
@@ -7,6 +11,7 @@ from synthetic import write_data
 
 from mera_ru_tasks.comparison.comparing import compare
 from mera_ru_tasks.comparison.remarks import joined
+from mera_ru_tasks.samples import FLEXIBLE, STRICT
 
 
 def limited(folder):
@@ -90,3 +95,31 @@ def test_chat_templates_may_differ_and_it_is_said(copied, monkeypatch):
     row = row_of(compare([copied], baseline="org/chat-one"), TASK, "org/chat-two")
     assert row.difference is not None
     assert joined(row.remarks) == "the prompts hold the same questions in different chat templates"
+
+
+def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(copied, mera_ru):
+    limited(copied)
+    log = log_file(copied, WEAK)
+    log.write_bytes(log.read_bytes()[:-300])  # the last line, a flexible one
+    data = json.loads(mera_ru("compare", copied, "--format", "json").out)
+    marked = {
+        (row["model"], row["pipeline"], *row["incomplete"])
+        for row in data["scores"]
+        if (row["task"], row["metric"]) == (TASK, "exact_match") and row["incomplete"]
+    }
+    assert marked == {
+        ("org/other", STRICT, f"12 of 60 documents of {TASK}"),
+        ("org/other", FLEXIBLE, f"12 of 60 documents of {TASK}"),
+        (WEAK, FLEXIBLE, f"59 of 60 documents of {TASK}"),
+    }
+    [mean] = [row for row in data["means"] if (row["model"], row["pipeline"]) == (WEAK, FLEXIBLE)]
+    assert mean["incomplete"] == [f"59 of 60 documents of {TASK}"]
+    lines = csv.DictReader(io.StringIO(mera_ru("compare", copied, "--format", "csv").out))
+    assert {(WEAK, "score"), (WEAK, "mean"), ("org/other", "score")} == {
+        (line["model"], line["kind"]) for line in lines if line["incomplete"]
+    }
+    for form in ("table", "markdown"):
+        shown = mera_ru("compare", copied, "--format", form).out.replace("\\", "")
+        assert "12 †" in shown
+        assert f"† org/other: 12 of 60 documents of {TASK}." in shown
+        assert f"† {MIDDLE}" not in shown

@@ -55,11 +55,12 @@ function renderBoard() {
 
 function boardCell(row, notes) {
   if (!row) return element("td", {}, "–");
-  const cell = element("td", {}, element("b", {}, fixed(row.score.value)), element("small", {}, interval(row.score)));
   const note = (text) => {
     if (!notes.has(text)) notes.set(text, `${notes.size + 1})`);
     return " " + notes.get(text);
   };
+  const part = row.incomplete.length ? note(row.incomplete.map(told).join("; ")) : "";
+  const cell = element("td", {}, element("b", {}, fixed(row.score.value)), element("small", {}, interval(row.score) + part));
   if (row.difference) {
     const sure = row.difference.p_holm < 0.05;
     const up = row.difference.value > 0;

@@ -1,0 +1,37 @@
+"""A report opened in real Chromium."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: `apt-get install chromium`")
+
+
+class Opened:
+    """A report in the browser, with what it asked for and complained of."""
+
+    def __init__(self, browser, file, **settings):
+        settings = {"locale": "en-US", "viewport": {"width": 1360, "height": 900}, **settings}
+        self.context = browser.new_context(**settings)
+        self.page = self.context.new_page()
+        self.requests, self.complaints = [], []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        self.page.goto(Path(file).as_uri())
+        self.page.wait_for_selector(".item")
+
+    def count(self):
+        return int(self.page.inner_text("#sample-count").split()[0])
+
+    def filter(self, **chosen):
+        for name, value in chosen.items():
+            self.page.select_option(f"#sample-{name}", value=None if value is None else str(value))

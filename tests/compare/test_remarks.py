@@ -1,0 +1,88 @@
+"""What is to be known beside the numbers: in both languages, and without a folder of the user's machine."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from compared import MIDDLE, WEAK, log_file, results_file
+from opened import Opened, in_browser
+from scripted import run
+
+from mera_ru_tasks.comparison import remarks
+from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.comparison.export import to_markdown
+from mera_ru_tasks.report.page import build
+from mera_ru_tasks.samples import STRICT
+
+TEXTS = Path(remarks.__file__).with_suffix(".json")
+DOCUMENT = {
+    "instruction": "{question}", "inputs": {"question": "?"}, "outputs": "Снег", "meta": {"id": 1},
+    "answer_format": {"letters": "", "most": 0, "unit": False},
+}  # fmt: skip
+
+
+@in_browser
+def test_remarks_are_in_the_pages_language_and_name_no_folder(browser, results, tmp_path):
+    folder = shutil.copytree(results, tmp_path / "results")
+    run(folder, ["riddles_sample"], model=f"{tmp_path}/models/other", num_fewshot=2, limit=12)
+    log = log_file(folder, MIDDLE, "riddles_sample")
+    log.write_bytes(log.read_bytes()[:-300])
+    results_file(folder, "/models/local/strong-7b").unlink()
+    file = tmp_path / "report.html"
+    comparison = compare([folder], baseline=WEAK)
+    file.write_text(build(comparison), encoding="utf-8")
+    for text in (file.read_text(encoding="utf-8"), to_markdown(comparison)):
+        assert str(tmp_path) not in text
+        assert "/models/local" not in text
+    assert str(tmp_path) in str(comparison.choices[0]), "the terminal names the folder"
+    shown = Opened(browser, file, locale="ru-RU")
+    russian = {place: shown.page.inner_text(place) for place in ("#board-notes", "#choices", "#problems")}
+    shown.page.click("#language")
+    english = {place: shown.page.inner_text(place) for place in russian}
+    shown.context.close()
+    assert "число примеров: 2 против 0" in russian["#board-notes"]
+    assert "the number of shots: 2 against 0" in english["#board-notes"]
+    assert "12 из 60 заданий в riddles_sample" in russian["#board-notes"]
+    assert "12 of 60 documents of riddles_sample" in english["#board-notes"]
+    assert "org/weak-160m, прогон 20" in russian["#choices"]
+    for place, text in russian.items():
+        words = re.sub(r"`.*?`|--\w+|[\w./-]*(_|\d)[\w./-]*|JSON|org/\w+|other", "", text)
+        assert not re.findall(r"[A-Za-z]{3,}", words), place
+        assert len(english[place].splitlines()) == len(text.splitlines())
+        assert not re.findall("[а-яё]", english[place])
+
+
+@pytest.mark.parametrize("key", json.loads(TEXTS.read_text(encoding="utf-8")))
+def test_each_remark_has_both_languages_with_the_same_gaps(key):
+    texts = json.loads(TEXTS.read_text(encoding="utf-8"))[key]
+    gaps = {language: set(re.findall(r"\{(\w+)\}", text)) for language, text in texts.items()}
+    assert gaps.keys() == {"en", "ru"}
+    # What Python or a library said of a fault is English alone; the line and file are named instead.
+    assert gaps["en"] - {"fault", "error"} <= gaps["ru"]
+    assert gaps["ru"] <= gaps["en"] | {"file", "line"}
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["org/x", "org/y"], ["org/x", "org/y"]),
+        (["/home/me/models/x", "./y/"], ["x", "y"]),
+        (["/a/x", "/b/x", "z/x"], ["a/x", "b/x", "z/x"]),
+        (["/a/x", "a/x"], ["/a/x", "a/x"]),
+        (["C:\\models\\x"], ["x"]),
+        (["__root__.cache__x"], ["x"]),
+    ],
+)
+def test_labels_show_as_little_of_a_path_as_tells_models_apart(names, labels, tmp_path):
+    for number, name in enumerate(names):
+        folder = tmp_path / f"run{number}"
+        folder.mkdir()
+        row = {"doc_id": 0, "doc_hash": "d", "prompt_hash": "p", "filter": STRICT, "metrics": ["exact_match"]}
+        row |= {"doc": DOCUMENT, "arguments": {"gen_args_0": {"arg_0": "?", "arg_1": {}}}, "exact_match": 1}
+        row |= {"resps": [["Ответ: снег"]], "filtered_resps": ["Ответ: снег"]}
+        date = f"2026-01-01T00-00-0{number}"
+        (folder / f"samples_riddles_sample_{date}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        (folder / f"results_{date}.json").write_text(json.dumps({"model_name": name}), encoding="utf-8")
+    assert compare([tmp_path]).models == labels

@@ -1,0 +1,123 @@
+"""Nothing that data, names or verdicts say is run by the report, and all of it is shown as text."""
+
+import json
+import shutil
+
+from compared import MIDDLE, WEAK, log_file, results_file
+from opened import Opened, in_browser
+
+from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.report.page import build
+from mera_ru_tasks.samples import STRICT
+
+# Each sets window.ran in its own way, if it can.
+RAN = "window.ran=1"
+INJECTIONS = [
+    f"<script>{RAN}</script>",
+    f"</script><script>{RAN}</script>",
+    f"</SCRIPT ><script>{RAN}</script>",
+    f"<!--<script>{RAN}</script>-->",
+    f"--><script>{RAN}</script>",
+    f"]]><script>{RAN}</script>",
+    f"<img src=x onerror={RAN}>",
+    f'"><img src=x onerror="{RAN}">',
+    f"'><img src=x onerror='{RAN}'>",
+    f"<svg onload={RAN}>",
+    f"<svg><script>{RAN}</script></svg>",
+    f"<svg><animate onbegin={RAN} attributeName=x dur=1s>",
+    f"<body onload={RAN}>",
+    f"<iframe srcdoc='<script>parent.{RAN[7:]}</script>'></iframe>",
+    '<iframe src="javascript:parent.ran=1"></iframe>',
+    f'<a href="javascript:{RAN}" autofocus onfocus={RAN}>x</a>',
+    f"<input autofocus onfocus={RAN}>",
+    f"<details open ontoggle={RAN}><summary>x</summary></details>",
+    f"<video><source onerror={RAN}></video>",
+    f"<audio src=x onerror={RAN}>",
+    f'<object data="javascript:{RAN}"></object>',
+    f'<embed src="javascript:{RAN}">',
+    f"<math><mtext></form><form><mglyph><style></math><img src=x onerror={RAN}>",
+    f"<template><script>{RAN}</script></template>",
+    "<style>@import 'http://127.0.0.1:9/x.css';</style>",
+    "<link rel=stylesheet href=http://127.0.0.1:9/x.css>",
+    f'<meta http-equiv=refresh content="0;url=javascript:{RAN}">',
+    "<base href=http://127.0.0.1:9/>",
+    "<form action=http://127.0.0.1:9/><button autofocus>x</button></form>",
+    f"{{{{constructor.constructor('{RAN}')()}}}}",
+    f"${{{RAN}}}",
+    f"`;{RAN};`",
+    f'";{RAN};//',
+    f"';{RAN};//",
+    f"\\u003cscript\\u003e{RAN}\\u003c/script\\u003e",
+    f"&lt;script&gt;{RAN}&lt;/script&gt;&#60;script&#62;",
+    f"\u2028{RAN}\u2029</script>",
+    f"\x00<script>\x00{RAN}</script>",
+    f"javascript:{RAN}//%0a{RAN}",
+    f"<style>*{{background:url(http://127.0.0.1:9/x)}}</style>\ud800</style></title></textarea><script>{RAN}</script>",
+]
+
+
+def with_injections(folder):
+    """Put an injection into every text that a run brings: inputs, prompts, responses, names, and reasons."""
+    for model in (WEAK, MIDDLE):
+        log = log_file(folder, model, "riddles_open_sample")
+        rows = [poisoned(json.loads(line)) for line in log.read_text(encoding="utf-8").split("\n") if line]
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        content = json.loads(results_file(folder, model).read_text(encoding="utf-8"))
+        content["model_name"] += f"</script><script>{RAN}</script>"
+        results_file(folder, model).write_text(json.dumps(content), encoding="utf-8")
+        verdict = {"filter": STRICT, "scores": {"judge_score": 1.0}}
+        lines = [{"doc_id": n, "id": n + 1, "reason": text, **verdict} for n, text in enumerate(INJECTIONS)]
+        judged = f"judged_<img src=x onerror={RAN}>_{log.name.removeprefix('samples_')}"
+        log.with_name(judged).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def poisoned(row):
+    text = INJECTIONS[row["doc_id"]]
+    row["doc"] |= {"instruction": text + "{question}", "inputs": {"question": text}, "outputs": text}
+    row["arguments"]["gen_args_0"]["arg_0"] = text
+    return {**row, "resps": [[text]], "filtered_resps": [text]}
+
+
+def comparable(text):
+    """A text without what is no character: HTML shows NUL and half characters as a sign of their own."""
+    return "".join(character for character in text if character not in "\x00\ud800\ufffd")
+
+
+@in_browser
+def test_forty_injections_run_nothing_and_are_shown_as_text(browser, results, tmp_path):
+    folder = shutil.copytree(results, tmp_path / "results")
+    with_injections(folder)
+    assert len(INJECTIONS) == 40
+    file = tmp_path / "report.html"
+    file.write_text(build(compare([folder])), encoding="utf-8")
+    shown = Opened(browser, file)
+    page = shown.page
+    tags = "document.querySelectorAll('img, iframe, object, embed, base, form, video, audio, link, template').length"
+    before = page.evaluate(tags)
+    place = compare([folder]).tasks.index("riddles_open_sample")
+    shown.filter(task=place)
+    assert shown.count() == 40
+    page.focus("#list")
+    for text in INJECTIONS:
+        page.keyboard.press("ArrowDown")
+        assert comparable(text) in comparable(page.evaluate("document.getElementById('detail').textContent"))
+    page.select_option("#measure", index=1)
+    page.click("#language")
+    page.evaluate("document.getElementById('all-numbers').open = true")
+    assert page.evaluate("window.ran") is None
+    assert page.evaluate(tags) == before
+    assert page.evaluate("document.scripts.length") == 3
+    names = page.evaluate("[...document.querySelectorAll('*')].flatMap(element => element.getAttributeNames())")
+    assert [name for name in names if name.startswith("on")] == []
+    assert shown.complaints == []
+    assert shown.requests == [file.as_uri()]
+    shown.context.close()
+
+
+def test_the_file_holds_no_markup_of_the_data(results, tmp_path):
+    folder = shutil.copytree(results, tmp_path / "results")
+    with_injections(folder)
+    text = build(compare([folder]))
+    assert text.count("<script") == 3
+    assert RAN not in text.replace("\\u003cscript\\u003e" + RAN, "").replace("onerror=" + RAN, "")
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")

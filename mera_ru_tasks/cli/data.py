@@ -38,7 +38,8 @@ def check(
         ),
     ],
     benchmark: Annotated[
-        str | None, typer.Option(help="Which benchmark the folder PATH is of, where its name does not say.")
+        str | None,
+        typer.Option(metavar="NAME", help="Which benchmark the folder PATH is of, where its name does not say."),
     ] = None,
     format: Annotated[Format, typer.Option("--format", help="For people or for machines.")] = Format.table,
 ) -> None:
@@ -76,7 +77,9 @@ def fetch(
     revision: Annotated[
         str | None,
         typer.Option(
-            envvar="MERA_RU_REVISION", help="A branch, tag or commit of the hub dataset; default: the newest."
+            metavar="NAME",
+            envvar="MERA_RU_REVISION",
+            help="A branch, tag or commit of the hub dataset; default: the newest.",
         ),
     ] = None,
 ) -> None:
@@ -113,9 +116,11 @@ def show(
         ),
     ],
     identity: Annotated[
-        int | None, typer.Option("--id", help="The document's id; default: the first of the test.")
+        int | None, typer.Option("--id", metavar="N", help="The document's id; default: the first of the test.")
     ] = None,
-    response: Annotated[str | None, typer.Option(help="A model's response, to see how it is read and scored.")] = None,
+    response: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A model's response, to see how it is read and scored.")
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(metavar="DIR", envvar="MERA_RU_DATA", help="The data folder; default: the hub dataset."),

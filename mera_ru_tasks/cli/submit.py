@@ -27,7 +27,9 @@ def submit(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The archive to write.")] = Path(
         "submission.zip"
     ),
-    model: Annotated[str | None, typer.Option(help="The model to submit, where RUN holds several.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model to submit, where RUN holds several.")
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(

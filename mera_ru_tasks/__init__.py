@@ -10,7 +10,7 @@ How data flows, room by room:
     harness.py           the functions and filters that the YAML files name
     own.py               a user's own dataset as a task            (own_dataset.py, task_files.py: what its file says)
     _autoload.py         how lm-eval finds all this                                   (running.py: and starts quicker)
-    runs.py, samples.py  what lm-eval leaves behind: logs found and read
+    runs.py, samples.py  what lm-eval leaves behind: logs found and read           (run_settings.py: under what)
     submission/          logs become a leaderboard submission; any submission checked
     inspection/          data looked over, fetched and shown
     judge/               an LLM as judge, in the harness and after the run

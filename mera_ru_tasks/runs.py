@@ -38,11 +38,13 @@ class Run:
         folder: where its files are.
         date: when it ended, as lm-eval writes it into its file names; sorts by time.
         results_file: lm-eval's results JSON; None where it is not beside the samples.
+        name: what the user calls its model; None for what lm-eval does.
     """
 
     folder: Path
     date: str
     results_file: Path | None
+    name: str | None = None
 
     @cached_property
     def results(self) -> Mapping[str, Any]:
@@ -60,7 +62,9 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model's name from its arguments; without results the folder's, in which lm-eval replaced `/` by `__`."""
+        """The model's name: the user's, else that in its arguments, else the folder's, which has `__` for `/`."""
+        if self.name is not None:
+            return self.name
         name = self.results.get("model_name")
         return name if isinstance(name, str) and name else self.folder.resolve().name
 
@@ -147,17 +151,23 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
     return sorted(locate_logs(paths), key=lambda log: (log.run.model, log.task, log.run.date, str(log.file)))
 
 
-def locate_logs(paths: Iterable[Path]) -> list[TaskLog]:
-    """Find the sample logs as `find_logs` does, without reading a results file, in the order of their places."""
+def locate_logs(paths: Iterable[Path], name: str | None = None) -> list[TaskLog]:
+    """Find the sample logs as `find_logs` does, without reading a results file, in the order of their places.
+
+    Args:
+        paths: as in `find_logs`.
+        name: what the user calls the model of all of them.
+    """
     files = {file.resolve(): file for path in paths for file in _sample_files(path)}
     runs: dict[tuple[Path, str], Run] = {}
     logs = []
     for file in files.values():
-        name = SAMPLES_NAME.fullmatch(file.name)
-        assert name is not None, "only files with a sample log's name were found"
-        date = name["date"]
-        run = runs.setdefault((file.parent.resolve(), date), Run(file.parent, date, _results_file(file.parent, date)))
-        logs.append(TaskLog(run, name["task"], file))
+        parts = SAMPLES_NAME.fullmatch(file.name)
+        assert parts is not None, "only files with a sample log's name were found"
+        date = parts["date"]
+        key = (file.parent.resolve(), date)
+        run = runs.setdefault(key, Run(file.parent, date, _results_file(file.parent, date), name))
+        logs.append(TaskLog(run, parts["task"], file))
     return sorted(logs, key=lambda log: str(log.file))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,10 +39,10 @@ def compare(
     run: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN",
+            metavar="[NAME=]RUN",
             show_default=False,
             help="lm-eval's output folders, models' folders in them, or log files. The newest log of each model and "
-            "task is taken.",
+            "task is taken. NAME tells runs of one model apart, such as two checkpoints.",
         ),
     ],
     baseline: Annotated[
@@ -81,6 +82,7 @@ def compare(
       mera-ru compare results
       mera-ru compare results --baseline EleutherAI/pythia-1.4b -o report.html
       mera-ru compare results --format csv -o comparison.csv --plots plots
+      mera-ru compare thinking=results/a plain=results/b
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     if form is None:
         form = _BY_ENDING.get(output.suffix.lower(), Format.table) if output else Format.table
@@ -99,13 +101,27 @@ def compare(
         require_matplotlib()
     from mera_ru_tasks.comparison.comparing import compare as compare_runs
 
-    comparison = compare_runs(run, baseline=baseline, across_settings=across_settings)
+    names, paths = _named(run)
+    comparison = compare_runs(paths, names=names, baseline=baseline, across_settings=across_settings)
     _say_choices(comparison)
     _write(comparison, form, output)
     if plots is not None:
         from mera_ru_tasks.report.plots import write_plots
 
         _note(f"Wrote {len(write_plots(comparison, plots))} files of plots into {plots}.")
+
+
+def _named(runs: Sequence[Path]) -> tuple[dict[Path, str], list[Path]]:
+    """Take `NAME=RUN` apart; what exists as it stands is a path."""
+    names: dict[Path, str] = {}
+    paths = []
+    for run in runs:
+        name, equals, rest = str(run).partition("=")
+        path = Path(rest) if name and equals and rest and not run.exists() else run
+        if path is not run and names.setdefault(path, name) != name:
+            raise typer.BadParameter(f"{path} is named both {names[path]} and {name}", param_hint="RUN")
+        paths.append(path)
+    return names, paths
 
 
 def _say_choices(comparison: Comparison) -> None:

@@ -1,8 +1,9 @@
 """Which model is better, and is it real.
 
+    choosing.py     which logs are compared, and what each model is called
     answers.py      one log of lm-eval as answers, checked
     rescored.py     verdicts and scores that were made after the run
-    entries.py      all runs as entries: one model on one task
+    entries.py      the logs as entries: one model on one task
     pairing.py      whether two entries may be compared, and what differs
     chance.py       what a guesser scores
     results.py      scores, paired differences, means over tasks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,18 +47,25 @@ class Comparison:
     problems: Sequence[Remark]
 
 
-def compare(paths: Sequence[Path], *, baseline: str | None = None, across_settings: bool = False) -> Comparison:
+def compare(
+    paths: Sequence[Path],
+    *,
+    names: Mapping[Path, str] | None = None,
+    baseline: str | None = None,
+    across_settings: bool = False,
+) -> Comparison:
     """Compare the models whose runs are under `paths`.
 
     Args:
         paths: as in `runs.find_logs`; the first model of the first path is the default baseline.
+        names: what the model of a path is called, in place of lm-eval's name for it.
         baseline: the model that the others are compared with, by its name or label.
         across_settings: whether to compare what both have in spite of different settings (see `pairing`).
 
     Raises:
-        RunError: nothing can be read, or no model is called `baseline`.
+        RunError: nothing can be read, no model is called `baseline`, or a name is not of one model.
     """
-    loaded = load(paths, across_settings=across_settings)
+    loaded = load(paths, names or {}, across_settings=across_settings)
     labels = list(dict.fromkeys(entry.model for entry in loaded.entries))
     base = _baseline(baseline, loaded.entries) if baseline else labels[0] if len(labels) > 1 else None
     models = sorted(labels, key=lambda label: label != base)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import Any
 
 from mera_ru_tasks.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.comparison.answers import Answer, Measure, read_answers
+from mera_ru_tasks.comparison.choosing import choose
 from mera_ru_tasks.comparison.remarks import Remark, merged, remark
 from mera_ru_tasks.comparison.rescored import add_rescored
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.runs import TaskLog, as_mapping, is_ours, locate_logs, newest
+from mera_ru_tasks.runs import TaskLog, as_mapping
 
 PREFILLED = "prefilled"
 
@@ -96,80 +97,28 @@ class Loaded:
     problems: Sequence[Remark]
 
 
-def load(paths: Sequence[Path], *, across_settings: bool = False) -> Loaded:
+def load(paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: bool = False) -> Loaded:
     """Read the newest log of each model and task.
 
     Args:
         paths: as in `runs.find_logs`.
+        names: what the model of a path is called, in place of lm-eval's name for it.
         across_settings: whether a prefilled task counts as its plain one; its models are labelled `prefilled` then.
 
     Raises:
-        RunError: nothing can be read.
+        RunError: nothing can be read, or a name is not of one model.
     """
-    problems: list[Remark] = []
-    found = _find(paths, problems)
-    names = _short_names([log.run.model for log in found])
-    problems += [_without_results(log, names[log.run.model]) for log in found if log.run.results_file is None]
-    ours = [log for log in found if is_ours(log)]
-    if others := sorted({log.task for log in found} - {log.task for log in ours}):
-        problems.append(remark("other_tasks", tasks=", ".join(others)))
-    chosen = newest(ours)
+    chosen = choose(paths, names)
+    problems = [*chosen.problems]
     pool: dict[str, Any] = {}
     entries = [
         entry
-        for log in sorted(chosen, key=lambda log: list(names).index(log.run.model))
-        if (entry := _read(log, names[log.run.model], across_settings, pool, problems))
+        for log in chosen.logs
+        if (entry := _read(log, chosen.labels[log.run.model], across_settings, pool, problems))
     ]
     if not entries:
         raise RunError("\n".join(["Nothing is left to compare.", *map(str, merged(problems))]))
-    return Loaded(entries, _choices(ours, chosen, names), merged(problems))
-
-
-def _find(paths: Sequence[Path], problems: list[Remark]) -> list[TaskLog]:
-    logs: dict[Path, TaskLog] = {}
-    for path in paths:
-        for log in locate_logs([path]):
-            try:
-                log.run.results  # noqa: B018 (reading it is the check)
-            except RunError as error:
-                problems.append(
-                    remark("broken_results", file=log.file.name, error=remark("error", text=error, private=True))
-                )
-                continue
-            logs.setdefault(log.file.resolve(), log)
-    if not logs:
-        raise RunError("\n".join(["No log is usable.", *map(str, problems)]))
-    return list(logs.values())
-
-
-def _without_results(log: TaskLog, model: str) -> Remark:
-    return remark("no_results", model=model, file=log.file.name, results=f"results_{log.run.date}.json")
-
-
-def _short_names(models: Iterable[str]) -> dict[str, str]:
-    """A label for each model, in the order met: of a local path as much of its end as tells it from the others."""
-    names = list(dict.fromkeys(models))
-    paths = {name: _as_path(name) for name in names}
-
-    def label(name: str) -> str:
-        parts = paths[name].split("/") if _is_local(paths[name]) else []
-        for length in range(1, len(parts)):
-            end = "/".join(parts[-length:])
-            if sum(path == end or path.endswith(f"/{end}") for path in paths.values()) == 1:
-                return end
-        return name
-
-    return {name: label(name) for name in names}
-
-
-def _as_path(name: str) -> str:
-    """A model's name with the same slashes everywhere; lm-eval's folder of a local path has `__` in their place."""
-    path = name.replace("\\", "/").rstrip("/")
-    return path.replace("__", "/") if path.startswith("__") else path
-
-
-def _is_local(path: str) -> bool:
-    return path.startswith(("/", "./", "../", "~")) or path[1:3] == ":/"
+    return Loaded(entries, chosen.choices, merged(problems))
 
 
 def _read(
@@ -214,17 +163,3 @@ def _unscored(log: TaskLog, entry: Entry) -> Remark:
     else:
         why = "no_scores"
     return remark("unscored", model=entry.model, file=log.file.name, why=remark(why))
-
-
-def _choices(logs: Sequence[TaskLog], chosen: Sequence[TaskLog], names: Mapping[str, str]) -> list[Remark]:
-    """Which logs were taken of each run."""
-    found = []
-    for run in dict.fromkeys(log.run for log in chosen):
-        tasks = [log.task for log in chosen if log.run is run]
-        older = [log for log in logs if log not in chosen and log.run.model == run.model and log.task in tasks]
-        left = remark("older", files=", ".join(log.file.name for log in older)) if older else ""
-        place = remark("in_folder", folder=run.folder, private=True)
-        found.append(
-            remark("run", model=names[run.model], date=run.date, place=place, tasks=", ".join(tasks), left=left)
-        )
-    return found

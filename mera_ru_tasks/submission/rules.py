@@ -9,18 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
-from mera_ru_tasks.runs import TaskLog, as_mapping
+from mera_ru_tasks.run_settings import differing, setting_of
+from mera_ru_tasks.runs import TaskLog
 from mera_ru_tasks.submission.problems import Problem
-
-# Arguments of a model that say where and how fast it runs, not what it is.
-_HARMLESS_ARGUMENTS = frozenset(
-    "batch_size max_batch_size device device_map parallelize num_concurrent max_retries timeout base_url "
-    "tensor_parallel_size data_parallel_size gpu_memory_utilization trust_remote_code token api_key header".split()
-)
 
 
 def why_not(task: str) -> str:
@@ -82,12 +77,11 @@ def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Problem]:
     """Check that all tasks were run with one model under one setting; the first log is what the others must equal."""
     if not logs:
         return
-    first, wanted = logs[0], _setting(logs[0])
+    first, wanted = logs[0], _whose(logs[0])
     for log in logs[1:]:
-        setting = _setting(log)
-        differing = [name for name in {**wanted, **setting} if wanted.get(name) != setting.get(name)]
-        if differing:
-            name = differing[0]
+        setting = _whose(log)
+        if names := differing(setting, wanted):
+            name = names[0]
             here, there = _brief(setting.get(name)), _brief(wanted.get(name))
             yield Problem(
                 log.task, str(log.run.results_file or log.file),
@@ -96,26 +90,8 @@ def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Problem]:
             )  # fmt: skip
 
 
-def _setting(log: TaskLog) -> dict[str, Any]:
-    run = log.run
-    arguments = run.config.get("model_args")
-    pairs = dict(_parse_arguments(arguments) if isinstance(arguments, str) else as_mapping(arguments))
-    given = {
-        f"the model argument `{key}`": str(value) for key, value in pairs.items() if key not in _HARMLESS_ARGUMENTS
-    }
-    return {
-        "the model": run.model,
-        "the model's type (--model)": run.config.get("model"),
-        **given,
-        "--gen_kwargs": run.config.get("gen_kwargs") or None,
-        "--system_instruction": run.results.get("system_instruction") or None,
-        "the chat template (--apply_chat_template)": run.results.get("chat_template") or None,
-    }
-
-
-def _parse_arguments(arguments: str) -> Iterable[tuple[str, str]]:
-    """Take lm-eval's `key=value,key=value` apart."""
-    return [(key.strip(), value) for key, _, value in (part.partition("=") for part in arguments.split(",")) if key]
+def _whose(log: TaskLog) -> dict[str, Any]:
+    return {"the model": log.run.model, **setting_of(log.run)}
 
 
 def _brief(value: Any) -> str:

@@ -114,7 +114,7 @@ HOLES: dict[str, tuple[Callable[[Path], Any], list[str], bool]] = {
     ),
     "another chat template": (
         lambda logs: move_to_other_run(logs, lambda results: results.update(chat_template="{{ x }}")),
-        ["the chat template (--apply_chat_template) is '{{ x }}', but not set in enantiosemy"], False,
+        ["--apply_chat_template is '{{ x }}', but not set in enantiosemy"], False,
     ),
     "a system instruction": (
         lambda logs: move_to_other_run(logs, lambda results: results.update(system_instruction="Думай.")),
@@ -124,11 +124,11 @@ HOLES: dict[str, tuple[Callable[[Path], Any], list[str], bool]] = {
         lambda logs: move_to_other_run(
             logs, lambda results: results["config"].update(model_args="pretrained=org/scripted,revision=b")
         ),
-        ["the model argument `revision` is 'b', but not set in enantiosemy"], False,
+        ["--model_args revision is 'b', but not set in enantiosemy"], False,
     ),
     "another backend": (
         lambda logs: move_to_other_run(logs, lambda results: results["config"].update(model="vllm")),
-        ["the model's type (--model) is 'vllm', but 'ScriptedModel' in enantiosemy"], False,
+        ["--model is 'vllm', but 'ScriptedModel' in enantiosemy"], False,
     ),
 }  # fmt: skip
 

@@ -1,0 +1,101 @@
+"""Which runs are compared, and under which names: nothing of one name is silently another thing."""
+
+import json
+import shutil
+
+import pytest
+from compared import MIDDLE, WEAK, skilled
+from scripted import run
+
+from mera_ru_tasks.comparison.comparing import compare
+
+TASK = "riddles_sample"
+MODEL = "org/pythia"
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory):
+    """Two checkpoints of one model in one folder, as lm-eval leaves them; the later run is the worse one."""
+    folder = tmp_path_factory.mktemp("checkpoints") / "results"
+    run(folder, [TASK], skilled(0.8), model=f"{MODEL},revision=step2000")
+    run(folder, [TASK], skilled(0.2), model=f"{MODEL},revision=step1000")
+    return folder
+
+
+def logs_of(folder):
+    return sorted(folder.glob(f"*/samples_{TASK}_*.jsonl"))
+
+
+def scores(data):
+    return {row["model"]: row["score"]["value"] for row in data["scores"] if row["metric"] == "exact_match"}
+
+
+def test_another_checkpoint_is_left_out_aloud(checkpoints, mera_ru):
+    outcome = mera_ru("compare", checkpoints, "--format", "json")
+    assert scores(json.loads(outcome.out)).keys() == {MODEL}
+    assert (
+        f"Note: {MODEL}: older runs, left out, had other settings (`--model_args revision`). To see them too, give "
+        "each run a name: `mera-ru compare NAME=RUN …`."
+    ) in outcome.err
+
+
+def test_names_tell_checkpoints_apart(checkpoints, mera_ru):
+    later, earlier = logs_of(checkpoints)
+    outcome = mera_ru("compare", f"step 1000={earlier}", f"step 2000={later}", "--format", "json")
+    data = json.loads(outcome.out)
+    assert data["baseline"] == "step 1000"
+    assert [row["model"] for row in data["scores"] if row["difference"]] == ["step 2000"] * 3
+    alone = {name: scores(json.loads(mera_ru("compare", log, "--format", "json").out)) for name, log in
+             (("step 1000", earlier), ("step 2000", later))}  # fmt: skip
+    assert scores(data) == {name: found[MODEL] for name, found in alone.items()}
+    assert scores(data)["step 1000"] < scores(data)["step 2000"]
+    assert "other settings" not in outcome.err
+
+
+def test_a_name_holds_where_a_folder_beside_it_has_the_log_too(checkpoints, mera_ru):
+    later, _ = logs_of(checkpoints)
+    data = json.loads(mera_ru("compare", checkpoints, f"best={later}", "--format", "json").out)
+    assert scores(data).keys() == {MODEL, "best"}
+    assert scores(data)["best"] > scores(data)[MODEL]
+
+
+def test_tasks_under_several_settings_are_told(checkpoints, tmp_path, mera_ru):
+    folder = shutil.copytree(checkpoints, tmp_path / "results")
+    run(folder, ["enantiosemy_sample"], model=f"{MODEL},revision=step3000", num_fewshot=2)
+    err = mera_ru("compare", folder).err
+    assert (
+        f"Note: {MODEL}: its tasks were run under different settings (`--model_args revision`, `--num_fewshot`), so a "
+        "mean over them is of no one setting."
+    ) in err
+
+
+def test_where_and_how_fast_a_model_runs_is_no_setting(tmp_path, mera_ru):
+    for devices in (1, 2):
+        run(tmp_path, [TASK], model=f"{MODEL},tensor_parallel_size={devices}")
+    assert "settings" not in mera_ru("compare", tmp_path).err
+
+
+@pytest.mark.parametrize(
+    ("runs", "status", "message"),
+    [
+        (["all={results}"], 1, f"names runs of several models: /models/local/strong-7b, {MIDDLE}, {WEAK}"),
+        ([f"{MIDDLE}={{results}}/org__weak-160m", "{results}/org__middle-1b"], 1, f"{MIDDLE!r} is the name of two"),
+        (["a={results}/org__weak-160m", "a={results}/org__middle-1b"], 1, "'a' is the name of two models"),
+        (["a={results}/org__weak-160m", "b={results}/org__weak-160m"], 2, "org__weak-160m is named both a and b"),
+        (["a={results}/org__weak-160m", "b={results}/org__weak-160m/../org__weak-160m"], 1, "both 'a' and 'b'"),
+        (["a={results}/missing"], 1, "/missing does not exist"),
+        (["=results"], 1, "=results does not exist"),
+    ],
+)
+def test_a_name_is_of_one_model(results, mera_ru, runs, status, message):
+    outcome = mera_ru("compare", *(text.replace("{results}", str(results)) for text in runs))
+    assert (outcome.status, outcome.out) == (status, "")
+    assert message in outcome.err.replace("\n", " ")
+
+
+def test_a_folder_with_an_equals_sign_is_a_folder(results, tmp_path, mera_ru, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(results / "org__weak-160m", "lr=3e-4")
+    assert compare([tmp_path / "lr=3e-4"]).models == [WEAK]
+    outcome = mera_ru("compare", "lr=3e-4", "--format", "json")
+    assert [model["label"] for model in json.loads(outcome.out)["models"]] == [WEAK]

@@ -150,15 +150,25 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         super().override_metric(metric_name)
         self._scored = False
 
-    def build_all_requests(self, *args: Any, **kwargs: Any) -> None:
-        """Build the requests; before that, a judge that would have something to judge is tried."""
+    def build_all_requests(self, *args: Any, cache_requests: bool = False, **kwargs: Any) -> None:
+        """Build the requests; before that, a judge that would have something to judge is tried.
+
+        They are always built anew: lm-eval keeps them by the task's name and settings, and would put the questions of
+        other data, of another revision or with other shots to the model, and score the responses against these.
+        """
+        if cache_requests:
+            logger.warning(
+                "%s: --cache_requests is not used: lm-eval's cache does not notice other data or other shots. Building "
+                "the requests takes about a second.",
+                self.task_name,
+            )
         if self._scored and any(has_reference(doc) for doc in self.eval_docs):
             settings = config.from_environment()
             if settings is not None:
                 from mera_ru_tasks.judge import engine
 
                 engine.prepare(settings)
-        super().build_all_requests(*args, **kwargs)
+        super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
 
 
 class Response(str):

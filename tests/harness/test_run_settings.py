@@ -86,3 +86,20 @@ def test_half_a_character_does_not_cost_the_log(tmp_path: Path) -> None:
     [file] = (tmp_path / "logs").rglob("samples_*.jsonl")
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [line["resps"] for line in lines] == [[["Ответ: снег \ufffd"]]] * 4
+
+
+def test_no_question_comes_from_lm_evals_cache_of_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The cache goes by the task's name, and would put questions of other data and other shots to the model."""
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
+    asked = []
+    for number, seed in ((1, 1), (2, 1), (2, 2)):
+        shots = [riddle(identity) for identity in range(10, 20)]
+        root = data_folder(tmp_path / f"data{number}", "riddles", [riddle(number)], shots)
+        settings = {"num_fewshot": 2, "fewshot_random_seed": seed, "cache_requests": True}
+        [first, _] = run(None, ["riddles_closed"], data=root, **settings)["samples"]["riddles_closed"]
+        asked.append(first["arguments"][0][0])
+    assert [prompt.rpartition("Загадка ")[2] for prompt in asked] == ["1?", "2?", "2?"]
+    assert len(set(asked)) == 3
+    assert "riddles_closed: --cache_requests is not used" in caplog.text

@@ -104,7 +104,7 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
     doc = documents.get(identity)
     if doc is None:
         raise DataError(f"{sample.place}: the data in {references} have no document with the id {identity}.")
-    if _filled(doc) != _filled(sample.doc):
+    if _asked(doc) != _asked(sample.doc):
         raise DataError(
             f"{sample.place}: the document with the id {identity} is another one in {references}. "
             "Name the data that the run was made from, with their answers."
@@ -112,8 +112,10 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
     return doc
 
 
-def _filled(doc: Mapping[str, Any]) -> dict[str, str]:
-    return {name: value for name, value in doc["inputs"].items() if value}
+def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What a document asks: its prompt, the form of the answer, and the group that it counts in."""
+    inputs = {name: value for name, value in doc["inputs"].items() if value}
+    return doc["instruction"], inputs, dict(doc["answer_format"]), doc["meta"].get("group_id")
 
 
 def score_log(log: TaskLog, references: str | Path | None = None) -> list[Row]:

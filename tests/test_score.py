@@ -117,6 +117,17 @@ def test_other_data_are_refused(tmp_path):
     assert isinstance(called.exception, DataError) and "id 1" in str(called.exception)
 
 
+def test_other_instructions_and_forms_of_answer_are_other_questions(tmp_path):
+    data = write_data(tmp_path / "data", rows_per_type=2)
+    run(tmp_path / "results", ["enantiosemy"], data=data)
+    file = next((write_data(tmp_path / "other", rows_per_type=2) / "Enantiosemy").glob("test.json"))
+    rows = json.loads(file.read_text("utf-8"))["data"]
+    rows[0]["instruction"] = "Отметьте неподходящее: {text}"
+    write_json(file, {"data": rows})
+    called = score(tmp_path / "results", "--data", tmp_path / "other")
+    assert isinstance(called.exception, DataError) and "is another one in" in str(called.exception)
+
+
 def test_other_tasks_logs_are_refused(tmp_path):
     file = tmp_path / "samples_gsm8k_2024-01-01T00-00-00.jsonl"
     row = {"doc_id": 0, "doc": {}, "filter": "x", "metrics": [], "doc_hash": "", "prompt_hash": ""}

@@ -96,18 +96,20 @@ class JudgeClient:
         """
         import openai
 
+        redact = self._settings.redact
         spent = [0, 0]
         for message in (question, question + _REMINDER):
             try:
                 completion = await self._try_once(message) or await self.complete(message)
             except (openai.APIError, MalformedReplyError) as error:
-                raise NoVerdictError(self._settings.redact(explain(error)), judge_is_gone=True) from None
+                raise NoVerdictError(redact(explain(error)), judge_is_gone=True) from None
             spent[0] += completion.prompt_tokens
             spent[1] += completion.completion_tokens
-            raw = self._settings.redact(completion.text)
-            verdict = parse_verdict(raw)
+            # Read before the key is replaced, which a number or a word of the reply may be part of.
+            verdict = parse_verdict(completion.text)
             if verdict is not None:
-                return Reply(*verdict, raw, *spent)
+                score, reason = verdict
+                return Reply(score, redact(reason), redact(completion.text), *spent)
         raise NoVerdictError("the judge's words hold no readable verdict", judge_is_gone=False)
 
     async def _try_once(self, message: str) -> Completion | None:

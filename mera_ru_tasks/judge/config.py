@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.keys import SHORTEST
 
 API_BASE = "LM_EVAL_JUDGE_API_BASE"
 MODEL = "LM_EVAL_JUDGE_MODEL"
@@ -64,8 +65,8 @@ class Settings:
         return fields
 
     def redact(self, text: str) -> str:
-        """The text without the key, which a server's message may repeat."""
-        return text.replace(self.key, "***")
+        """The text without the key, which a server's message may repeat; a placeholder is no secret and stays."""
+        return text.replace(self.key, "***") if len(self.key) >= SHORTEST else text
 
 
 def is_configured(environment: Mapping[str, str] | None = None) -> bool:

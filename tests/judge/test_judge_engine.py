@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import random
+from dataclasses import replace
 
 import pytest
 from judge_cases import KEY, many, riddle, settings_for, wrong
@@ -256,6 +257,17 @@ def test_no_key_is_written_anywhere(tmp_path, caplog, capfd):
     written = [*caplog.messages, str(error.value), repr(verdicts), *capfd.readouterr()]
     assert not any(KEY in text for text in written)
     assert not any(KEY.encode() in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("key", ["0", "2", "none", "score", "reason", KEY])
+def test_the_key_changes_no_verdict_whatever_it_is(tmp_path, key):
+    """A server without keys takes any, and the message that asks for one says so."""
+    with StubJudge() as stub:
+        settings = settings_for(stub, tmp_path)
+        expected = engine.judge(many(12), settings)
+        given = engine.judge(many(12), replace(settings, key=key, cache=tmp_path / "other.sqlite"))
+    assert scores(given) == scores(expected)
+    assert set(scores(given)) == {0.0, 0.5, 1.0}
 
 
 @pytest.mark.parametrize("package", ["openai", "aiohttp"])

@@ -21,6 +21,7 @@ from lm_eval.tasks._yaml_loader import load_yaml
 
 from mera_ru_tasks import harness
 from mera_ru_tasks.benchmarks import AnswerFormat
+from mera_ru_tasks.errors import TaskError
 from mera_ru_tasks.own_dataset import own_benchmark
 from mera_ru_tasks.paths import yaml_folder
 
@@ -35,6 +36,11 @@ class OwnTask(harness.MeraTask):
             TaskError: a setting is unknown, missing or wrong; the message names the task, the setting and the remedy.
             DataError: as `data.load` raises it.
         """
+        if "gen_prefix" in config:
+            raise TaskError(
+                f"The task {config['task']!r}, `gen_prefix`: the readings would not know of it. For a prompt that ends "
+                "in the marker write `mera_ru_prefill: true` under `dataset_kwargs`."
+            )
         settings = config.get("dataset_kwargs") or {}
         self._benchmark = own_benchmark(config["task"], settings)
         base = _base_config(self._benchmark.formats.values(), prefill=settings.get("mera_ru_prefill", False))

@@ -35,6 +35,14 @@ WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
         {"mera_ru_type_field": "kind", "mera_ru_answer": {1: "phrase", 2: {"letters": "АБ"}}},
         "the types have different kinds of answers. Types of one task answer with",
     ),
+    "a type in the id": (
+        {"mera_ru_type_field": "id", "mera_ru_answer": {1: "phrase"}},
+        "`mera_ru_type_field`: `meta.id` says something else. Name another field.",
+    ),
+    "a type in a field of ours": (
+        {"mera_ru_type_field": "group_size", "mera_ru_answer": {1: "phrase"}},
+        "`mera_ru_type_field`: `meta.group_size` says something else. ",
+    ),
     "a prefill that is no switch": ({"mera_ru_prefill": "Ответ:"}, "`mera_ru_prefill`: it is 'Ответ:'"),
 }  # fmt: skip
 
@@ -46,6 +54,12 @@ def test_a_wrong_setting_is_named(tmp_path: Path, case: str) -> None:
     with pytest.raises(TaskError, match=re.escape(message)) as caught:
         run(None, ["own"], task_folders=[folder])
     assert str(caught.value).startswith("The task 'own', `dataset_kwargs`, `mera_ru_")
+
+
+def test_a_prefix_that_no_reading_knows_of_is_refused(tmp_path: Path) -> None:
+    folder = task_folder(tmp_path, mera_ru_path="x", mera_ru_answer="phrase", gen_prefix="Ответ:")
+    with pytest.raises(TaskError, match=r"'own', `gen_prefix`: .* write `mera_ru_prefill: true`"):
+        run(None, ["own"], task_folders=[folder])
 
 
 WRONG_DATA: dict[str, tuple[Any, str]] = {

@@ -199,7 +199,9 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
     import datasets
     import pyarrow as pa
 
-    inputs = sorted({n for _, rows in splits.values() for row in rows for n, value in row["inputs"].items() if value})
+    # The hub's tables hold null where a row lacks a field, and a field that no row has is none.
+    fields = (row["inputs"] for _, rows in splits.values() for row in rows)
+    inputs = sorted({name for given in fields for name, value in given.items() if value is not None})
     known = ("id", *benchmark.meta)
     ours = (*known, "group_size")  # which says that a document counts in a group
     extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in ours})

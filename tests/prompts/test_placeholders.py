@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from lm_eval.tasks import TaskManager
 from properties import at_least
 from rows import data_folder, riddle
+from shown import prompts
 
 from mera_ru_tasks.paths import yaml_folder
 
@@ -88,3 +90,12 @@ TEXTS = st.lists(
 @at_least(200)
 def test_rendering_equals_the_rule(task: Any, instruction: str, inputs: dict[str, str]) -> None:
     assert task.doc_to_text({"instruction": instruction, "inputs": inputs}) == fill(instruction, inputs)
+
+
+@pytest.mark.parametrize("others", [[], ["Подсказка"]], ids=["empty in all rows", "filled in another"])
+def test_an_empty_input_is_filled_in_whatever_other_rows_hold(tmp_path: Path, others: list[str]) -> None:
+    rows = [riddle(number) for number in range(1 + len(others))]
+    for row, hint in zip(rows, ["", *others], strict=True):
+        row["instruction"] = "{question}|{hint}|"
+        row["inputs"]["hint"] = hint
+    assert prompts(data_folder(tmp_path, "riddles", rows), "riddles_closed")[0] == "Загадка 0?||"

@@ -60,7 +60,6 @@ def load_benchmark(benchmark: Benchmark, *, data: str | None, revision: str | No
     answered = [has_reference({"outputs": outputs}) for outputs in splits[scored]["outputs"]]
     if not all(answered):
         _warn_of_closed(benchmark, answered, is_hidden=scored == "test" and not any(answered))
-        _refuse_uneven_processes(benchmark, answered)
     return splits
 
 
@@ -77,21 +76,6 @@ def _warn_of_closed(benchmark: Benchmark, answered: Sequence[bool], *, is_hidden
         )
     else:
         logger.warning("%s, so they get no score. To have them scored, add their answers to the data.", closed)
-
-
-def _refuse_uneven_processes(benchmark: Benchmark, answered: Sequence[bool]) -> None:
-    """Refuse to start a run that lm-eval would lose after its last response.
-
-    Of several processes each takes every n-th document, and lm-eval puts their metrics together as if all had the same
-    ones; a process whose documents all lack a reference has none.
-    """
-    processes = int(os.environ.get("WORLD_SIZE") or 1)
-    shares = [any(answered[rank::processes]) for rank in range(processes)]
-    if any(shares) and not all(shares):
-        raise DataError(
-            f"{benchmark.title}: so few documents have a reference answer that one of the {processes} processes would "
-            "get none of them, and lm-eval cannot put such a run together. Use one process, or data with all answers."
-        )
 
 
 def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
@@ -168,7 +152,27 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 from mera_ru_tasks.judge import engine
 
                 engine.prepare(settings)
+        self._refuse_uneven_processes(**kwargs)
         super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
+
+    def _refuse_uneven_processes(
+        self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
+    ) -> None:
+        """Refuse to start a run that lm-eval would lose after its last response.
+
+        Of several processes each takes every n-th document, and lm-eval puts their metrics together as if all had the
+        same ones; a process whose documents all lack a reference has none.
+        """
+        # The column alone, as in load_benchmark.
+        answered = [has_reference({"outputs": outputs}) for outputs in self.eval_docs["outputs"]]
+        run = [answered[number] for number in sorted(set(samples))] if samples else answered[: limit or None]
+        shares = [any(run[rank::world_size]) for rank in range(world_size)]
+        if any(shares) and not all(shares):
+            raise DataError(
+                f"{self.task_name}: so few documents have a reference answer that one of the {world_size} processes "
+                "would get none of them, and lm-eval cannot put such a run together. Use one process, or data with all "
+                "answers."
+            )
 
 
 class Response(str):

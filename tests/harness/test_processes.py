@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from known_scores import CASES, EXPECTED, REGIONS, answer_of
 from lm_eval.tasks import TaskManager
 from rows import data_folder, riddle
-from scripted import Answer, ScriptedModel, numbers, run
+from scripted import Answer, ScriptedModel, numbers, reference, run
 
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.harness import group_mean
@@ -60,7 +60,9 @@ class Process(ScriptedModel):
         self.world.exchange(self.rank, None)
 
 
-def run_in_processes(size: int, task: str, root: Path, answer: Answer, shots: int = 0) -> dict[str, Any]:
+def run_in_processes(
+    size: int, task: str, root: Path, answer: Answer = reference, shots: int = 0, **settings: Any
+) -> dict[str, Any]:
     """Evaluate with `size` processes, each a thread with tasks of its own, and return what the first one reports."""
     world = World(size)
     loaded = []
@@ -74,7 +76,7 @@ def run_in_processes(size: int, task: str, root: Path, answer: Answer, shots: in
         built.set_fewshot_seed(1234)
 
     def evaluate(rank: int) -> Any:
-        return lm_eval.evaluate(Process(answer, world, rank), loaded[rank], bootstrap_iters=0)
+        return lm_eval.evaluate(Process(answer, world, rank), loaded[rank], bootstrap_iters=0, **settings)
 
     with ThreadPoolExecutor(size) as pool:
         reports = list(pool.map(evaluate, range(size)))
@@ -134,29 +136,35 @@ def test_the_group_metric_is_the_share_of_whole_groups_in_any_order(
 
 
 @pytest.mark.parametrize(
-    ("processes", "refused"), [(None, False), ("1", False), ("2", False), ("3", True), ("8", True)]
+    ("processes", "settings", "refused"),
+    [
+        (1, {}, False),
+        (2, {}, False),
+        (3, {}, True),
+        (8, {}, True),
+        (2, {"limit": 1}, True),
+        (2, {"limit": 2}, False),
+        (2, {"samples": {"riddles_closed": [1, 2]}}, True),
+        (2, {"samples": {"riddles_closed": [0, 1]}}, False),
+    ],
+    ids=str,
 )
 def test_a_run_that_lm_eval_could_not_put_together_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: str | None, refused: bool
+    tmp_path: Path, processes: int, settings: dict[str, Any], refused: bool
 ) -> None:
-    if processes:
-        monkeypatch.setenv("WORLD_SIZE", processes)
     root = data_folder(tmp_path, "riddles", [riddle(1), riddle(2), riddle(3, ""), riddle(4, "")])
     if not refused:
-        assert len(run(None, ["riddles_closed"], data=root)["samples"]["riddles_closed"]) == 8
+        assert run_in_processes(processes, "riddles_closed", root, **settings)["samples"]["riddles_closed"]
         return
     with pytest.raises(DataError) as caught:
-        run(None, ["riddles_closed"], data=root)
+        run_in_processes(processes, "riddles_closed", root, **settings)
     assert str(caught.value) == (
-        f"Riddles: so few documents have a reference answer that one of the {processes} processes would get none of "
-        "them, and lm-eval cannot put such a run together. Use one process, or data with all answers."
+        f"riddles_closed: so few documents have a reference answer that one of the {processes} processes would get "
+        "none of them, and lm-eval cannot put such a run together. Use one process, or data with all answers."
     )
 
 
 @pytest.mark.parametrize("outputs", ["", "Снег"])
-def test_closed_or_open_throughout_any_number_of_processes_will_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: str
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
+def test_closed_or_open_throughout_any_number_of_processes_will_do(tmp_path: Path, outputs: str) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1, outputs), riddle(2, outputs)])
-    assert len(run(None, ["riddles_closed"], data=root)["samples"]["riddles_closed"]) == 4
+    assert len(run_in_processes(2, "riddles_closed", root)["samples"]["riddles_closed"]) == 4

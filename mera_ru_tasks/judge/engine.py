@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache, question_key
@@ -72,7 +72,8 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
         title: what the closing line calls the documents.
 
     Returns:
-        A verdict for each document, in order. A server that fails costs verdicts and never raises.
+        A verdict for each document, in order. A server that fails costs verdicts and never raises. Where every question
+        failed, no document has a score: what is known without a judge, exact matches above all, would be a perfect one.
 
     Raises:
         JudgeError: the prompt or the cache cannot be used, or the judge cannot be asked at all.
@@ -89,6 +90,9 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
         judging = _Judging(documents, settings, prompt, cache, bar)
         judging.run()
     verdicts = judging.verdicts()
+    sources = {verdict.source for verdict in verdicts}
+    if FAILED in sources and sources.isdisjoint((ASKED, CACHED)):
+        verdicts = [replace(verdict, score=None) for verdict in verdicts]
     _report(verdicts, settings, title, time.monotonic() - started)
     return verdicts
 
@@ -232,8 +236,9 @@ def _report(verdicts: Sequence[Verdict], settings: Settings, title: str, seconds
         reasons = Counter(verdict.reason for verdict in verdicts if verdict.source == FAILED)
         logger.warning(
             "%d of %d documents have no verdict of the judge and are in no judge score; groups with one of them are "
-            "left out. Why: %s. Verdicts so far are kept: judge the logged samples again with `mera-ru judge`.",
+            "left out. %sWhy: %s. Verdicts so far are kept: judge the logged samples again with `mera-ru judge`.",
             sources[FAILED],
             len(verdicts),
+            "" if sources[ASKED] or sources[CACHED] else "Every question failed, so there is no judge score at all. ",
             "; ".join(f"{reason} ({number})" for reason, number in reasons.most_common(3)),
         )

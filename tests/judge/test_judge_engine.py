@@ -115,9 +115,27 @@ def test_one_question_more_for_an_unreadable_verdict(tmp_path):
 
 def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplog):
     with StubJudge(words=lambda message, attempt: "0 из 10") as stub, caplog.at_level(logging.INFO, "lm_eval"):
-        verdicts = engine.judge([wrong(1), riddle(2, "")], settings_for(stub, tmp_path))
-    assert (scores(verdicts), len(stub.questions)) == ([None, 0.0], 2)
-    assert "1 of 2 documents have no verdict" in caplog.text
+        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path))
+    assert (scores(verdicts), len(stub.questions)) == ([None], 2)
+    assert "1 of 1 documents have no verdict" in caplog.text
+
+
+def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
+    """Exact matches count without a question, and alone they would make a perfect score."""
+    documents = [riddle(1, "Ответ: лук"), riddle(2, ""), wrong(3), wrong(4)]
+
+    def words(message, attempt):
+        return '{"reason": "да", "score": 2}' if "репа 4" in message and readable else "Не знаю."
+
+    readable = False
+    with StubJudge(words=words) as stub:
+        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [None] * 4
+        assert "Every question failed, so there is no judge score at all." in caplog.text
+        readable = True
+        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0]
+    with StubJudge(words=lambda message, attempt: "Не знаю.") as stub:
+        assert scores(engine.judge(documents[:2], settings_for(stub, tmp_path))) == [1.0, 0.0], "none was asked"
+        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0], "one is cached"
 
 
 def test_faults_change_no_verdict(tmp_path):

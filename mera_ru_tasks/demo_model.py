@@ -124,6 +124,9 @@ _MAKERS: Mapping[str, Callable[[Path], None]] = {"gemma-3-270m": save_gemma, "ra
 
 
 if __name__ == "__main__":
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        sys.exit()
     try:
         print(model_folder(*sys.argv[1:2] or ["gemma-3-270m"]))
     except MeraRuError as error:

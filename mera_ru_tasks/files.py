@@ -43,7 +43,8 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
 def dataset_folder(path: Path) -> Path:
     """The folder of a user's own dataset, which a task names itself; raises DataError where it is none."""
     folder = path.expanduser()
-    _must_be_folder(folder, "Name the folder that holds test.json in the task's `mera_ru_path`.")
+    start = "" if folder.is_absolute() else f"; a relative path counts from where the command is started, {Path.cwd()}"
+    _must_be_folder(folder, f"Name the folder that holds test.json in the task's `mera_ru_path`{start}.")
     return folder
 
 
@@ -127,6 +128,8 @@ def _read_text(path: Path) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            raise DataError(f"{path} ends inside a character, so it is cut. Copy it again, whole.") from error
         line = raw.count(b"\n", 0, error.start) + 1
         guess = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw[:4] else "CP1251"
         raise DataError(

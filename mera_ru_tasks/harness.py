@@ -18,7 +18,7 @@ from mera_ru_tasks import data as loading
 from mera_ru_tasks import prompt, reading, scoring
 from mera_ru_tasks.benchmarks import BENCHMARKS, LEADERBOARD, AnswerFormat, Benchmark
 from mera_ru_tasks.checks import has_reference
-from mera_ru_tasks.errors import DataError, JudgeError, show_without_traceback
+from mera_ru_tasks.errors import DataError, JudgeError, TaskError, show_without_traceback
 from mera_ru_tasks.judge import config
 from mera_ru_tasks.paths import sample_folder
 
@@ -58,9 +58,25 @@ def load_benchmark(benchmark: Benchmark, *, data: str | None, revision: str | No
     splits = loading.load(benchmark, data=data, revision=revision, scored=scored)
     # The column alone: a document whole takes ten times as long to come out of its table.
     answered = [has_reference({"outputs": outputs}) for outputs in splits[scored]["outputs"]]
+    _warn_of_unfilled(benchmark, splits[scored])
     if not all(answered):
         _warn_of_closed(benchmark, answered, is_hidden=scored == "test" and not any(answered))
     return splits
+
+
+def _warn_of_unfilled(benchmark: Benchmark, documents: Dataset) -> None:
+    """Say of how many documents the model sees a placeholder, or nothing, in the place of an input."""
+    pairs = zip(documents["instruction"], documents["inputs"], strict=True)
+    found = [names for instruction, inputs in pairs if (names := prompt.unfilled(instruction, inputs))]
+    if found:
+        logger.warning(
+            "%s: no input fills {%s} in the prompts of %d of %d documents, and the model is asked all the same. "
+            "`mera-ru data check` names the rows.",
+            benchmark.title,
+            "}, {".join(sorted({name for names in found for name in names})),
+            len(found),
+            len(documents),
+        )
 
 
 def _warn_of_closed(benchmark: Benchmark, answered: Sequence[bool], *, is_hidden: bool) -> None:
@@ -153,7 +169,15 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
 
                 engine.prepare(settings)
         self._refuse_uneven_processes(**kwargs)
-        super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
+        try:
+            super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
+        except ValueError as error:
+            if not (kwargs.get("apply_chat_template") and "chat_template" in str(error)):
+                raise
+            raise TaskError(
+                f"{self.task_name}: the model's tokenizer has no chat template for --apply_chat_template. Leave that "
+                "option out; for base models there are the `_prefill` tasks."
+            ) from error
 
     def _refuse_uneven_processes(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any

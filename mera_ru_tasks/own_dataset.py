@@ -9,9 +9,11 @@ from typing import Any
 
 from mera_ru_tasks.benchmarks import PHRASE, AnswerFormat, Benchmark
 from mera_ru_tasks.errors import TaskError
-from mera_ru_tasks.task_files import read_task_file
+from mera_ru_tasks.paths import task_names
+from mera_ru_tasks.task_files import FunctionName, read_task_file
 
 SETTINGS = ("mera_ru_path", "mera_ru_hub", "mera_ru_answer", "mera_ru_type_field", "mera_ru_prefill")
+CLASS = "mera_ru_tasks.own.OwnTask"
 # Further letters (И, К, О, С, У, Я) are words as often as options, so a reading could only guess.
 _LETTERS = "АБВГДЕЖЗ"
 
@@ -26,6 +28,9 @@ def of_file(file: Path) -> tuple[Benchmark, Mapping[str, Any]]:
     task, settings = config.get("task"), config.get("dataset_kwargs")
     if not isinstance(task, str) or not isinstance(settings, Mapping):
         raise TaskError(f"{file} is no task of your own dataset: it needs `task` and `dataset_kwargs`.")
+    named = config.get("class")
+    if not isinstance(named, FunctionName) or (named.startswith("mera_ru_tasks.") and named != CLASS):
+        raise TaskError(f"{file}, `class`: lm-eval would not find the task's class. Write `class: !function {CLASS}`.")
     return own_benchmark(task, settings), settings
 
 
@@ -49,6 +54,8 @@ def own_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     Raises:
         TaskError: a setting is unknown, missing or wrong.
     """
+    if task in task_names():
+        raise TaskError(f"The task {task!r}: the name is one of this package's own. Choose another in `task`.")
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise _wrong(task, unknown[0], "there is no such setting", f"Settings: {', '.join(SETTINGS)}.")
     path, hub, type_field = (settings.get(f"mera_ru_{name}") for name in ("path", "hub", "type_field"))

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.task_files import read_task_file
+
+# What the template fills, and of that what is meant as a name: `{А, Б}` in a prompt is a set.
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
+
+
+def placeholders(instruction: str) -> set[str]:
+    """All that stands in braces in an instruction."""
+    return set(_BRACES.findall(instruction))
+
+
+def unfilled(instruction: str, inputs: Mapping[str, str | None]) -> list[str]:
+    """The names in braces that no input fills: slips, nearly always, which the model would see as they stand."""
+    names = placeholders(instruction)
+    return sorted(name for name in names if _NAME.fullmatch(name) and not inputs.get(name))
 
 
 def compile_templates_once() -> None:

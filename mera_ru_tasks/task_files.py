@@ -9,6 +9,10 @@ from typing import Any
 from mera_ru_tasks.errors import TaskError
 
 
+class FunctionName(str):
+    """What stands behind lm-eval's tag `!function`."""
+
+
 def read_task_file(file: Path) -> Mapping[str, Any]:
     """Read a file's settings; lm-eval's `!function NAME` becomes the name, and nothing is called.
 
@@ -20,7 +24,7 @@ def read_task_file(file: Path) -> Mapping[str, Any]:
     class Loader(yaml.SafeLoader):
         """Knows lm-eval's tag."""
 
-    Loader.add_constructor("!function", lambda loader, node: node.value)
+    Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), Loader)
     except OSError as error:

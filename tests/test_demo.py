@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,13 @@ def test_the_baseline_is_made_once_and_writes(tmp_path: Path, monkeypatch: pytes
     assert tokens.shape[1] < len(text)
     written = AutoModelForCausalLM.from_pretrained(folder).generate(tokens, max_new_tokens=9, do_sample=False)
     assert written.shape[1] == tokens.shape[1] + 9
+
+
+def test_the_module_has_a_help() -> None:
+    asked = subprocess.run(
+        [sys.executable, "-m", "mera_ru_tasks.demo_model", "--help"], capture_output=True, text=True, check=False
+    )
+    assert (asked.returncode, asked.stdout.startswith("The models of `make demo`")) == (0, True)
 
 
 def test_an_unknown_model_is_named_with_those_there_are() -> None:

@@ -93,6 +93,8 @@ def compare(
             "the table is for the terminal; end FILE in .md, .csv, .json or .html, or name a --format",
             param_hint="--output",
         )
+    if output is not None and _BY_ENDING.get(output.suffix.lower(), form) is not form:
+        raise typer.BadParameter(f"{output} would not hold {form.value}; let its ending say so", param_hint="--format")
     if output is not None:
         require_new(output)
     if plots is not None:

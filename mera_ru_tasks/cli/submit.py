@@ -84,8 +84,8 @@ def _pack(
     from mera_ru_tasks.submission import archive
     from mera_ru_tasks.submission.draft import prepare
 
-    require_new(output)
     draft = prepare(find_logs(run), model=model, data=data, tasks=tasks)
+    require_new(output)
     for part in draft.answers:
         say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
     for note in draft.notes:
@@ -113,13 +113,16 @@ def _pack(
 
 
 def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
+    from mera_ru_tasks.submission.expected import unchecked_ids
     from mera_ru_tasks.submission.problems import name_ids
     from mera_ru_tasks.submission.verify import verify
 
-    answers, problems = verify(file, data, tasks)
+    answers, problems, unchecked = verify(file, data, tasks)
     for name, responses in answers.items():
         empty = [identity for identity, response in responses.items() if not response.strip()]
         say(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
+    if unchecked:
+        say(f"Note: {unchecked_ids(unchecked)}")
     for problem in problems:
         say(f"Problem: {problem}")
     if problems:

@@ -67,7 +67,7 @@ def sources(target: str, benchmark: str | None = None) -> list[Source]:
             if path.exists()
             else "is neither a folder nor the name of a benchmark or task"
         )
-        raise DataError(f"{target} {what}. {suggest(target, task_names())}")
+        raise DataError(f"{target} {what}. {suggest(target, _known())}")
     own = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
     if own:
         return [Source(own[0], path)]
@@ -97,7 +97,7 @@ def source_of(name: str, data: Path | None = None) -> tuple[Source, tuple[str, .
         return _of_file(name)
     known = benchmark_of_task(name)
     if known is None:
-        raise DataError(f"There is no benchmark or task {name!r}. {suggest(name, task_names())}")
+        raise DataError(f"There is no benchmark or task {name!r}. {suggest(name, _known())}")
     benchmark, variants = known
     return _of_name(benchmark, variants, data), variants
 
@@ -124,3 +124,8 @@ def benchmark_named(name: str) -> Benchmark:
     if name not in BENCHMARKS:
         raise DataError(f"There is no benchmark {name!r}. {suggest(name, BENCHMARKS)}")
     return BENCHMARKS[name]
+
+
+def _known() -> list[str]:
+    """The names that say which data are meant; those of groups do not."""
+    return [name for name in task_names() if benchmark_of_task(name)]

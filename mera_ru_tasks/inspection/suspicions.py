@@ -17,13 +17,11 @@ from mera_ru_tasks.inspection.statistics import (
     prompt_counts,
     right_letters,
 )
+from mera_ru_tasks.prompt import placeholders, unfilled
 from mera_ru_tasks.strict import accepted_answers, normalise
 
 Check = Callable[[Sequence[Document], Benchmark], Iterator[Finding]]
 
-# What the prompts' template fills (yaml_tasks/_task_yaml), and of that what is meant as a name: `{А, Б}` is a set.
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 _WORD = re.compile(r"\w+")
 _LATIN, _CYRILLIC = re.compile("[A-Za-z]"), re.compile("[А-Яа-яЁё]")
 
@@ -56,15 +54,13 @@ def other_sizes(documents: Sequence[Document], benchmark: Benchmark) -> Iterator
 
 def _placeholders(documents: Sequence[Document], benchmark: Benchmark) -> Iterator[Finding]:
     for document in documents:
-        inputs = document.inputs
-        named = set(_BRACES.findall(document.content["instruction"]))
-        for name in sorted(named - inputs.keys()):
-            if _NAME.fullmatch(name):
-                yield document.finding(
-                    "instruction", f"no input fills the placeholder {{{name}}}",
-                    "Name an input as the placeholder, letter for letter, or fill it.",
-                )  # fmt: skip
-        for name in sorted(inputs.keys() - named):
+        instruction, inputs = document.content["instruction"], document.inputs
+        for name in unfilled(instruction, inputs):
+            yield document.finding(
+                "instruction", f"no input fills the placeholder {{{name}}}",
+                "Name an input as the placeholder, letter for letter, or fill it.",
+            )  # fmt: skip
+        for name in sorted(inputs.keys() - placeholders(instruction)):
             yield document.finding(
                 f"inputs.{name}", "it is filled, but no placeholder of the instruction shows it",
                 f"Put {{{name}}} into the prompt, or leave the input out.",

@@ -147,7 +147,10 @@ def _address(value: str) -> str:
         raise JudgeError(
             f"{API_BASE} holds a user name, password or query. Put only the address there, and the key into {API_KEY}."
         )
-    return value.rstrip("/")
+    value = value.rstrip("/")
+    if value.endswith("/chat/completions"):
+        raise JudgeError(f"{API_BASE} ends in /chat/completions, which is added to it. Write it up to and with /v1.")
+    return value
 
 
 def _key(name: str, value: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mera_ru_tasks.runs import TaskLog
+from mera_ru_tasks.runs import TaskLog, as_mapping
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.archive import secrets_in
 from mera_ru_tasks.submission.collect import Answers, benchmarks_of, choose, missing_tasks, read_answers
-from mera_ru_tasks.submission.expected import check_ids, check_questions, expected_rows
+from mera_ru_tasks.submission.expected import Expected, check_ids, check_questions, expected_rows, unchecked_ids
 from mera_ru_tasks.submission.problems import Problem, name_ids
 
 
@@ -54,7 +54,7 @@ def prepare(
     chosen = choose(logs, benchmarks, model)
     problems = list(missing_tasks(logs, benchmarks, chosen))
     answers: list[Answers] = []
-    unchecked: list[str] = []
+    unchecked: list[Expected] = []
     for benchmark in benchmarks:
         if benchmark.name not in chosen:
             continue
@@ -68,7 +68,7 @@ def prepare(
         problems += check_questions(docs, expected, log.task, str(log.file))
         answers.append(read)
         if expected.rows is None:
-            unchecked.append(benchmark.title)
+            unchecked.append(expected)
     problems += rules.check_one_setting([part.log for part in answers])
     return Draft(answers, problems, [*_notes_on_choice(logs, chosen), *_notes_on_answers(answers, unchecked)])
 
@@ -82,11 +82,14 @@ def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> 
         if reason := rules.why_not(task):
             yield f"{task}: left out, since {reason}."
     for run in {log.run.results_file: log.run for log in taken}.values():
+        if changed := run.config.get("gen_kwargs"):
+            text = ", ".join(f"{name}={value}" for name, value in as_mapping(changed).items()) or str(changed)
+            yield f"the run had --gen_kwargs {text}: see that it cuts no answer, as a small max_gen_toks would."
         if secrets_in(run.results):
             yield f"{run.results_file} holds a key or a password of the model's arguments; the packed copy says HIDDEN."
 
 
-def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[str]) -> Iterator[str]:
+def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected]) -> Iterator[str]:
     for part in answers:
         if empty := part.empty:
             yield (
@@ -96,8 +99,4 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[str]) -> I
     if referenced := [part.benchmark.title for part in answers if part.referenced]:
         yield f"{', '.join(referenced)}: the logs hold reference answers, which become public with the submission."
     if unchecked:
-        counted = "only counted" if answers[0].benchmark.test_size else "not checked"
-        yield (
-            f"{', '.join(unchecked)}: no data are at hand, so ids were {counted}. To have each checked, name data "
-            "with --data DIR or MERA_RU_DATA."
-        )
+        yield unchecked_ids(unchecked)

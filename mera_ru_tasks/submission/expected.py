@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,16 @@ def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:
         return Expected(benchmark)
     place, rows = splits["test"]
     return Expected(benchmark, place, {row["meta"]["id"]: row for row in rows})
+
+
+def unchecked_ids(unchecked: Sequence[Expected]) -> str:
+    """What to know of benchmarks whose data are not at hand."""
+    names = ", ".join(expected.benchmark.title for expected in unchecked)
+    counted = "only counted" if unchecked[0].size is not None else "not checked"
+    return (
+        f"{names}: no data are at hand, so ids were {counted}. To have each checked, name data with --data DIR or "
+        "MERA_RU_DATA."
+    )
 
 
 def check_ids(ids: Collection[int], expected: Expected, task: str, place: str) -> Iterator[Problem]:

@@ -20,7 +20,7 @@ from mera_ru_tasks.own_dataset import of_config
 from mera_ru_tasks.runs import SAMPLES_NAME, as_mapping
 from mera_ru_tasks.samples import STRICT, parse_samples
 from mera_ru_tasks.submission.archive import LOGS
-from mera_ru_tasks.submission.expected import check_ids, expected_rows
+from mera_ru_tasks.submission.expected import Expected, check_ids, expected_rows
 from mera_ru_tasks.submission.problems import Problem, name_ids
 
 # Far above any honest submission, far below what would fill a machine's memory.
@@ -32,7 +32,7 @@ _FORM = '{"data": {"test": [{"outputs": "…", "meta": {"id": 1}}, …]}}'
 
 def verify(
     file: Path, data: Path | None = None, tasks: Sequence[str] = ()
-) -> tuple[dict[str, dict[int, str]], list[Problem]]:
+) -> tuple[dict[str, dict[int, str]], list[Problem], list[Expected]]:
     """Check a submission archive.
 
     Args:
@@ -41,7 +41,8 @@ def verify(
         tasks: tasks on users' own datasets that it must answer, in place of the leaderboard's.
 
     Returns:
-        The responses by task file and id, as far as they could be read, and everything that is wrong.
+        The responses by task file and id, as far as they could be read, everything that is wrong, and what no data
+        were at hand for, so that ids were not looked up.
 
     Raises:
         SubmissionError: the file is no zip archive.
@@ -53,16 +54,20 @@ def verify(
     benchmarks = [_own(logs, task, problems) for task in tasks] or LEADERBOARD
     problems += _check_names(archive, benchmarks)
     answers: dict[str, dict[int, str]] = {}
+    unchecked: list[Expected] = []
     for benchmark in benchmarks:
         name = f"{benchmark.title}.json"
         content = _read(archive, name, benchmark.title, problems)
         if content is None:
             continue
         answers[name] = _check_task(content, name, benchmark.title, problems)
-        problems += check_ids(answers[name].keys(), expected_rows(benchmark, data), benchmark.title, name)
+        expected = expected_rows(benchmark, data)
+        problems += check_ids(answers[name].keys(), expected, benchmark.title, name)
+        if expected.rows is None:
+            unchecked.append(expected)
     if logs is not None:
         problems += _check_logs(logs, answers, benchmarks)
-    return answers, problems
+    return answers, problems, unchecked
 
 
 def _own(logs: bytes | None, task: str, problems: list[Problem]) -> Benchmark:

@@ -74,7 +74,9 @@ def test_plots_without_matplotlib_name_the_extra(results, mera_ru, tmp_path, mon
     assert (outcome.status, 'pip install "mera-ru-tasks[report]"' in outcome.err) == (1, True)
 
 
-@pytest.mark.parametrize("arguments", [["--format", "html"], ["-o", "x.txt"], ["--format", "pdf"], []])
+@pytest.mark.parametrize(
+    "arguments", [["--format", "html"], ["-o", "x.html", "--format", "csv"], ["-o", "x.txt"], ["--format", "pdf"], []]
+)
 def test_mistakes_in_the_command_line_end_with_2(results, mera_ru, arguments):
     paths = [results] if arguments else []
     assert mera_ru("compare", *paths, *arguments).status == 2

@@ -36,6 +36,8 @@ LINE = json.dumps(riddle(1, "Снег"), ensure_ascii=False)
         ("test.json", b'"data"', "holds no rows. ", 'Write it as {"data": [row, …]}.'),
         ("test.json", b'{"data": []}', "holds no rows, ", "so there is nothing to run Riddles on."),
         ("test.jsonl", b"\n\n", "holds no rows, ", "so there is nothing to run Riddles on."),
+        ("test.json", '{"data": [{"instruction": "Сн'.encode()[:-1],
+         "ends inside a character, so it is cut. ", "Copy it again, whole."),
         ("test.json", TEXT.encode("utf-16"), "is not UTF-8: byte 0, line 1. ", convert_from("UTF-16")),
         ("test.json", TEXT.encode("utf-16-le"), "is not UTF-8: byte 120, line 4. ", convert_from("UTF-16")),
         ("test.json", TEXT.encode("cp1251"), "is not UTF-8: byte 36, line 4. ", convert_from("CP1251")),

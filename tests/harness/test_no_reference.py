@@ -99,3 +99,18 @@ def test_group_fields_of_the_users_own_make_no_groups(tmp_path: Path) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1, group_id=1), riddle(2, group_size=9)])
     results = run(None, ["riddles_closed"], data=root)
     assert numbers(results, "riddles_closed").keys() == EXPECTED["riddles_closed"].keys()
+
+
+def test_placeholders_that_no_input_fills_are_told_before_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [riddle(number) for number in range(5)]
+    for row in rows[:3]:
+        row["instruction"] += " {hint} из {А, Б}"
+    rows[0]["inputs"]["hint"] = "Подсказка"
+    rows[1]["inputs"]["hint"] = ""
+    run(None, ["riddles_closed"], data=data_folder(tmp_path, "riddles", rows))
+    assert our_warnings(caplog) == [
+        "Riddles: no input fills {hint} in the prompts of 2 of 5 documents, and the model is asked all the same. "
+        "`mera-ru data check` names the rows."
+    ]

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from known_scores import CASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
 from rows import data_folder, riddle
-from scripted import numbers, run
+from scripted import ScriptedModel, numbers, run
+
+from mera_ru_tasks.errors import TaskError
 
 
 @pytest.mark.parametrize("task", ["russian_regions", "riddles_closed", "enantiosemy_prefill"])
@@ -103,3 +105,13 @@ def test_no_question_comes_from_lm_evals_cache_of_requests(
     assert [prompt.rpartition("Загадка ")[2] for prompt in asked] == ["1?", "2?", "2?"]
     assert len(set(asked)) == 3
     assert "riddles_closed: --cache_requests is not used" in caplog.text
+
+
+def test_a_tokenizer_without_a_chat_template_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **settings: Any) -> str:
+        raise ValueError("Cannot use chat template functions because tokenizer.chat_template is not set")
+
+    monkeypatch.setattr(ScriptedModel, "apply_chat_template", refuse)
+    root = data_folder(tmp_path, "riddles", [riddle(1)])
+    with pytest.raises(TaskError, match="no chat template for --apply_chat_template"):
+        run(None, ["riddles_closed"], data=root, apply_chat_template=True)

@@ -48,6 +48,11 @@ MISTAKES = {
         1,
         "neither a folder nor the name of a benchmark or task. There are: en",
     ),
+    "a group": (
+        ["check", "mera_ru"],
+        1,
+        "mera_ru is neither a folder nor the name of a benchmark or task. There are: en",
+    ),
     "a file": (["check", "file.json"], 1, "file.json is a file, not a folder"),
     "a folder of nothing": (["check", "empty"], 1, "say which with --benchmark"),
     "no such benchmark for a folder": (

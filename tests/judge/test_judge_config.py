@@ -65,6 +65,7 @@ def test_a_required_one_is_missing(name):
     [
         ("LM_EVAL_JUDGE_API_BASE", "localhost:8000"),
         ("LM_EVAL_JUDGE_API_BASE", "ftp://host/v1"),
+        ("LM_EVAL_JUDGE_API_BASE", "http://host/v1/chat/completions/"),
         ("LM_EVAL_JUDGE_API_BASE", "http://"),
         ("LM_EVAL_JUDGE_API_BASE", "http://host:port/v1"),
         ("LM_EVAL_JUDGE_API_BASE", "http://user:sentinel-key@host/v1"),

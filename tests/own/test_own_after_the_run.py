@@ -59,15 +59,32 @@ def test_the_data_are_checked_and_shown_by_the_tasks_file(
     assert "flexible-extract reads ---\n'А; Б'" in shown.out
 
 
+CLASS = "class: !function mera_ru_tasks.own.OwnTask\n"
+SETTINGS = "dataset_kwargs: {mera_ru_path: x, mera_ru_answer: phrase}"
+WRITE = "Write `class: !function mera_ru_tasks.own.OwnTask`."
+
 NO_TASK_FILE: dict[str, tuple[str | None, str]] = {
     "absent": (None, "own.yaml cannot be read: No such file or directory."),
     "no YAML": ("task: [", "own.yaml is not valid YAML: "),
     "no settings": ("- task", "own.yaml holds no settings. "),
     "another task": ("task: hellaswag\nclass: !function os.remove", "own.yaml is no task of your own dataset"),
-    "a wrong setting": ("task: own\ndataset_kwargs: {mera_ru_path: 7}", "`mera_ru_path`: 7 is no name."),
+    "a wrong setting": (f"task: own\n{CLASS}dataset_kwargs: {{mera_ru_path: 7}}", "`mera_ru_path`: 7 is no name."),
     "no folder": (
-        "task: own\ndataset_kwargs: {mera_ru_path: absent, mera_ru_answer: phrase}",
-        "The data folder absent does not exist. Name the folder that holds test.json",
+        f"task: own\n{CLASS}dataset_kwargs: {{mera_ru_path: absent, mera_ru_answer: phrase}}",
+        "The data folder absent does not exist. Name the folder that holds test.json in the task's `mera_ru_path`; a "
+        "relative path counts from where the command is started, ",
+    ),
+    "no class": (f"task: own\n{SETTINGS}", f"own.yaml, `class`: lm-eval would not find the task's class. {WRITE}"),
+    "no tag": (f"task: own\nclass: mera_ru_tasks.own.OwnTask\n{SETTINGS}", WRITE),
+    "half a tag": (f"task: own\nclass: function mera_ru_tasks.own.OwnTask\n{SETTINGS}", WRITE),
+    "a misspelt class": (f"task: own\nclass: !function mera_ru_tasks.own.OwnTaks\n{SETTINGS}", WRITE),
+    "a benchmark's name": (
+        f"task: enantiosemy\n{CLASS}{SETTINGS}",
+        "The task 'enantiosemy': the name is one of this package's own. Choose another in `task`.",
+    ),
+    "a group's name": (
+        f"task: mera_ru\n{CLASS}{SETTINGS}",
+        "The task 'mera_ru': the name is one of this package's own.",
     ),
 }
 

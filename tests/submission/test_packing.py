@@ -35,7 +35,21 @@ def test_without_data_ids_are_counted_and_this_is_said(short, data, mera_ru, tmp
     outcome = mera_ru("submit", short, "-o", "s.zip")
     assert outcome.status == 0 and fault(tmp_path / "s.zip", ids_of(data)) == ""
     assert "Enantiosemy, Riddles, RussianRegions: no data are at hand, so ids were only counted" in outcome.out
-    assert mera_ru("submit", "--check", "s.zip").status == 0
+    checked = mera_ru("submit", "--check", "s.zip")
+    assert checked.status == 0
+    assert "Enantiosemy, Riddles, RussianRegions: no data are at hand, so ids were only counted" in checked.out
+
+
+def test_a_changed_generation_is_told(logs, short, mera_ru, tmp_path):
+    assert "gen_kwargs" not in mera_ru("submit", short, "-o", tmp_path / "one.zip").out
+    edit_results(logs, lambda content: content["config"].update(gen_kwargs={"max_gen_toks": 4}))
+    told = mera_ru("submit", logs, "-o", tmp_path / "two.zip").out
+    assert "Note: the run had --gen_kwargs max_gen_toks=4: see that it cuts no answer" in told
+
+
+def test_what_is_wrong_with_the_logs_comes_before_the_archives_name(mera_ru, tmp_path):
+    (tmp_path / "submission.zip").write_bytes(b"mine")
+    assert "nothere does not exist" in mera_ru("submit", "nothere").err
 
 
 def test_two_packings_are_equal_byte_for_byte(logs, short, mera_ru, tmp_path):

@@ -1,8 +1,11 @@
 """The report in real Chromium: it renders, filters and searches, and asks no network."""
 
+import shutil
+
 import pytest
-from compared import WEAK
+from compared import MIDDLE, WEAK
 from opened import Opened, in_browser
+from scripted import reference, run
 
 from mera_ru_tasks.comparison.comparing import compare
 from mera_ru_tasks.report.page import build
@@ -37,6 +40,22 @@ def test_the_board_shows_the_scores(opened, results):
     assert opened.page.locator("#interval-cards svg").count() == 2 * 5
     opened.page.select_option("#measure", label="f1, flexible-extract")
     assert opened.page.locator("#interval-cards figure").count() == 1
+
+
+@in_browser
+def test_what_is_of_other_settings_or_tasks_stands_below(browser, results, tmp_path):
+    folder = shutil.copytree(results, tmp_path / "results")
+    run(folder, ["mera_ru_sample"], reference, model="org/with-shots", num_fewshot=2)
+    run(folder, ["riddles_sample"], reference, model="org/one-task")
+    run(folder, ["mera_ru_sample_prefill"], lambda doc, prompt: reference(doc)[7:], model="org/prefilled")
+    file = tmp_path / "report.html"
+    file.write_text(build(compare([folder], baseline=WEAK)), encoding="utf-8")
+    shown = Opened(browser, file)
+    names = shown.page.locator("#board tbody th").all_inner_texts()
+    shown.context.close()
+    assert [name.removesuffix("baseline").strip() for name in names] == [
+        "strong-7b", MIDDLE, WEAK, "org/with-shots", "org/prefilled", "org/one-task",
+    ]  # fmt: skip
 
 
 @in_browser

@@ -9,18 +9,20 @@ function chosenRows() {
   return [...data.means, ...data.scores].filter((row) => measureKey(row) === page.measure);
 }
 
-// In the board's order: by the mean where there is one, else by the mean of what there is.
+// By the mean that stands first of those that a model has, then by whether it is compared with the baseline in it, then
+// by its value: what is of other tasks or other settings stands below, not among the others. Without a mean, by all tasks.
 function ranking(rows) {
-  const standing = (model) => {
+  const means = [...new Set(rows.filter((row) => row.task.startsWith("mean")).map((row) => row.task))];
+  const rank = (model) => {
     const own = rows.filter((row) => row.model === model);
-    const means = own.filter((row) => row.task.startsWith("mean"));
-    const counted = means.length ? means : own;
-    return counted.reduce((sum, row) => sum + row.score.value, 0) / counted.length;
+    const place = means.findIndex((task) => own.some((row) => row.task === task));
+    const counted = own.filter((row) => place < 0 || row.task === means[place]);
+    const unlike = counted.some((row) => row.why_not);
+    return [place < 0 ? means.length : place, unlike ? 1 : 0, -counted.reduce((sum, row) => sum + row.score.value, 0) / counted.length];
   };
-  const complete = (model) => rows.some((row) => row.model === model && row.task.startsWith("mean"));
-  return [...new Set(rows.map((row) => row.model))].sort(
-    (one, other) => complete(other) - complete(one) || standing(other) - standing(one),
-  );
+  const ranks = new Map([...new Set(rows.map((row) => row.model))].map((model) => [model, rank(model)]));
+  const apart = (one, other, level) => ranks.get(one)[level] - ranks.get(other)[level];
+  return [...ranks.keys()].sort((one, other) => apart(one, other, 0) || apart(one, other, 1) || apart(one, other, 2));
 }
 
 function renderBoard() {

@@ -128,8 +128,11 @@ def _doubles(documents: Sequence[Document], benchmark: Benchmark) -> Iterator[Fi
             )
     test = [document for document in documents if document.split == "test"]
     shots = [document for document in documents if document.split == "shots"]
+    nearest: dict[int, tuple[float, int]] = {}
     for index, other, share in near_doubles([_question(d) for d in test], [_question(d) for d in shots]):
-        shot = shots[other]
+        nearest[index] = max(nearest.get(index, (0.0, 0)), (share, -other))
+    for index, (share, place) in nearest.items():
+        shot = shots[-place]
         yield test[index].finding(
             "inputs", f"it is nearly the shot in row {shot.row} (id {shot.id}): {share:.0%} of the text is shared",
             "Replace one of them: as an example, the shot would give the answer away.",

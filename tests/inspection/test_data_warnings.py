@@ -63,6 +63,17 @@ SUSPICIOUS: dict[str, tuple[Benchmark, Change, int, str, str]] = {
 }  # fmt: skip
 
 
+def test_of_several_near_shots_the_nearest_is_named(mera_ru, tmp_path):
+    def change(test, shots):
+        for row, ending in zip(shots, (" и ещё", ""), strict=False):
+            row["inputs"]["question"] = test[0]["inputs"]["question"] + " не то" + ending
+
+    outcome = mera_ru("data", "check", broken(tmp_path / "data", RIDDLES_CLOSED, change, 4), "--format", "json")
+    near = [warning["what"] for warning in report_of(outcome)["warnings"] if "nearly the shot" in warning["what"]]
+    assert len(near) == 1
+    assert near[0].startswith("it is nearly the shot in row 2 ")
+
+
 @pytest.mark.parametrize("case", SUSPICIOUS)
 def test_what_looks_wrong_is_a_warning(case, mera_ru, tmp_path):
     benchmark, change, rows, field, words = SUSPICIOUS[case]

@@ -39,8 +39,10 @@ def letters_of_line(line: str, letters: str) -> Letters | None:
         return None
     found = parsed[0]
     rest = without_refuted(found, parsed[1], letters)
-    if rest is None:
+    if rest is None or tails.is_table(rest):
         return None
+    if tails.narrows(rest) and named(rest, letters) & set(found) not in (set(), set(found)):
+        return None  # «А; Б; В — варианты, верен только А»
     following = WORD.search(rest)
     if following is None or tails.gives_reason(rest):
         return Letters(found, following is not None, listed)
@@ -104,7 +106,8 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
             continue
         more = letters_of_line(line, letters)
         if more is None or not near or not _goes_on(first, found[-1], more):
-            return found if _only_follows(line, found, first, letters) else []
+            taken_back = any(tails.corrects(below) and named(below, letters) - set(found) for below in lines[number:])
+            return found if _only_follows(line, found, first, letters) and not taken_back else []
         if first.explained and any(map(tails.refutes, lines[: number + 1])):
             return []
         found += more.found

@@ -48,6 +48,8 @@ _CUT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BRACKET = re.compile(r"([()\[\]])")
+# What a model leaves of the next turn of a chat that it makes up.
+_TURNS = frozenset("user assistant system model human пользователь ассистент система".split())
 _SEMICOLON = re.compile(r"[\s;]*;[\s;]*")
 
 
@@ -64,7 +66,7 @@ def parse_phrase(line: str) -> str:
     """
     text, asides = _split_asides(BULLET.sub("", line))
     text = _without_lead(text)
-    if tails.is_unsure(text):
+    if tails.is_unsure(text) or tails.is_crossed(line):
         return ""
     cut = _CUT.search(text)
     if cut is not None:
@@ -86,6 +88,8 @@ def parse_phrase(line: str) -> str:
 
 def parse_phrases(lines: list[str]) -> str:
     """Read a phrase from the first line, and from those that go on with it: a list's, or «или …»."""
+    if _is_replaced(lines[1:]):
+        return ""
     phrases = [parse_phrase(lines[0])]
     listed = BULLET.match(lines[0])
     for line in lines[1:]:
@@ -94,6 +98,14 @@ def parse_phrases(lines: list[str]) -> str:
             break
         phrases.append(parse_phrase(alternative))
     return "; ".join(phrases) if all(phrases) else ""
+
+
+def _is_replaced(lines: list[str]) -> bool:
+    """Whether the lines below a phrase give another: a bare one, or one in its place."""
+    below = lines[0] if lines else ""
+    goes_on = BULLET.match(below) or below != tails.without_or(below) or tails.gives_reason(below)
+    is_second = is_bare_phrase(below) and not goes_on and below.lower() not in _TURNS
+    return is_second or tails.replaces(next(filter(None, lines), ""))
 
 
 def is_bare_phrase(line: str) -> bool:

@@ -11,8 +11,19 @@ _HEDGE = (
 )
 _GUESS = r"(?:скорее|видимо|похоже|кажется|думаю)\b"
 # Words that say of an answer that it is wrong, and those that say so of others: «Б и В противоречат тексту».
-_DENIAL = r"(?:не (?:подход|подойд|годи|верн|правильн)|неверн|неверен|неправильн|ошибоч)\w*"
+_DENIAL = (
+    r"(?:не (?:подход|подойд|годи|верн|правильн)|неверн|неверен|неправильн|ошибоч|ложн|false\b|incorrect|wrong\b)\w*"
+)
 REFUTATION = rf"(?i:{_DENIAL}|(?:не (?:соответств|вяж|соглас)|противореч|отпада|исключ|лишн)\w*)"
+# Words by which a writer takes back what stands above, and that announce a second answer. «Ошибка» is not among them:
+# that is what explanations say of other options.
+_CORRECTION = (
+    r"(?:ой|упс|стоп|ошибся|ошиблась|ошибаюсь|моя ошибка|исправл(?:ение|яю|яюсь|ю)|поправ(?:ка|лю|люсь|ляюсь)"
+    r"|правильнее|на самом деле|wait|oops|actually|correction)\b"
+)
+_SECOND = r"(?:втор|друг|ещ[её] один|альтернативн|запасн|возможн)\w* (?:вариант|ответ|отгадка|версия)\w*\b"
+# What a list of all options says of one: how likely it is, or that it is none.
+_CELL = r" ?(?:[:—–=-]|\() ?(?:[01]\b|\d{1,3}(?:[.,]\d+)? ?%|(?:нет|no)\b)"
 _REASON = r"(?:потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)"
 _EXPLANATION = r"(?:пояснени|объяснени|обосновани|комментари|разбор|причин)\w{0,2}\b"
 
@@ -25,7 +36,13 @@ def _at_head(*patterns: str) -> re.Pattern[str]:
 _ALTERNATIVE_HEAD = _at_head(r"(?:или|либо)\b")
 _HEDGE_HEAD = _at_head(_HEDGE)
 _UNSURE_HEAD = _at_head(_HEDGE, _GUESS)
-_TAKING_BACK_HEAD = _at_head(_HEDGE, _DENIAL)
+_TAKING_BACK_HEAD = _at_head(_HEDGE, rf"(?:это )?{_DENIAL}")
+_SECOND_HEAD = _at_head(
+    _CORRECTION, _SECOND, r"нет,", r"(?:возможно|вероятно|наверное?|может быть|скорее|точнее|вернее)\b"
+)
+_CORRECTS = re.compile(rf"\b{_CORRECTION}", re.IGNORECASE)
+_TABLE = re.compile(rf"^{_CELL}|(?<![^\W_])[А-ЯA-Z]{_CELL}")
+_NARROWS = re.compile(r"\b(?:только|лишь|из них|only)\b", re.IGNORECASE)
 _REASON_HEAD = _at_head(_REASON, _EXPLANATION)
 _REFUTES = re.compile(rf"\b{REFUTATION}")
 _CROSS = re.compile("[❌✗✘✖❎🚫]")
@@ -50,6 +67,26 @@ def is_unsure(text: str) -> bool:
 def takes_back(text: str) -> bool:
     """Whether the text, which stands behind an answer on its line, hedges it or says that it is wrong."""
     return _TAKING_BACK_HEAD.match(text) is not None or is_crossed(text)
+
+
+def corrects(text: str) -> bool:
+    """Whether the text, which stands on a line below an answer, says anywhere that the answer was a slip."""
+    return _CORRECTS.search(text) is not None
+
+
+def replaces(text: str) -> bool:
+    """Whether the text, which stands on a line below a word or phrase, gives another in its place or beside it."""
+    return _SECOND_HEAD.match(text) is not None
+
+
+def is_table(text: str) -> bool:
+    """Whether the text behind a letter says how likely it or another is: then not the right ones alone are listed."""
+    return _TABLE.search(text) is not None
+
+
+def narrows(text: str) -> bool:
+    """Whether the text says that a part of what stands before it is meant."""
+    return _NARROWS.search(text) is not None
 
 
 def refutes(text: str) -> bool:

@@ -36,7 +36,7 @@ def letter_and_unit(lines: list[str], answer_format: AnswerFormat) -> str:
         return ""
     following = WORD.search(rest)
     unit = _unit_behind(rest, following) if following else _unit_below(lines[1:], answer_format.letters)
-    if unit and len(lines) > 1 and following and _is_another(lines[1], found, answer_format.letters):
+    if unit and _is_another(lines[1:] if following else lines[2:], found, answer_format.letters):
         return ""
     return "" if unit is None else "; ".join(filter(None, (found[0], unit)))
 
@@ -62,10 +62,14 @@ def _without_noun(text: str) -> str:
     return text[noun.end() :] if noun else text
 
 
-def _is_another(line: str, found: list[str], letters: str) -> bool:
-    """Whether a line answers with another letter."""
-    parsed = parse_letters(BULLET.sub("", line), letters)
-    return parsed is not None and not set(parsed[0]) <= set(found)
+def _is_another(lines: list[str], found: list[str], letters: str) -> bool:
+    """Whether the first line below an answer is another, perhaps behind «или», or any line takes the answer back."""
+    first = tails.without_or(BULLET.sub("", lines[0])) if lines else ""
+    parsed = parse_letters(first, letters)
+    if parsed is not None and not set(parsed[0]) <= set(found):
+        return True
+    others = (line for number, line in enumerate(lines) if tails.corrects(line) or (not number and tails.hedges(line)))
+    return any(named(line, letters) - set(found) for line in others)
 
 
 def _unit_below(lines: list[str], letters: str) -> str | None:

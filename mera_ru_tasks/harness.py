@@ -20,6 +20,7 @@ from mera_ru_tasks.benchmarks import BENCHMARKS, LEADERBOARD, AnswerFormat, Benc
 from mera_ru_tasks.checks import has_reference
 from mera_ru_tasks.errors import DataError, JudgeError, TaskError, show_without_traceback
 from mera_ru_tasks.judge import config
+from mera_ru_tasks.judge.facts import METADATA, identity, judge_facts
 from mera_ru_tasks.paths import sample_folder
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 from mera_ru_tasks.judge import engine
 
                 engine.prepare(settings)
+                self._note(METADATA, identity(judge_facts(settings)))
         self._refuse_uneven_processes(**kwargs)
         try:
             super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
@@ -197,6 +199,10 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 "would get none of them, and lm-eval cannot put such a run together. Use one process, or data with all "
                 "answers."
             )
+
+    def _note(self, name: str, fact: Any) -> None:
+        """Write a fact of the run into the task's `metadata`, which lm-eval's results hold."""
+        self.config.metadata = {**(self.config.metadata or {}), name: fact}
 
 
 class Response(str):

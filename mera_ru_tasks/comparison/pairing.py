@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mera_ru_tasks.comparison.entries import Entry
-from mera_ru_tasks.comparison.remarks import Remark, Value, remark
+from mera_ru_tasks.comparison.remarks import Remark, remark, setting
 from mera_ru_tasks.prompt import render
 from mera_ru_tasks.runs import TaskLog
 
@@ -22,12 +22,18 @@ class Pairing:
         differences: what differs so that a comparison would not be of the models alone.
         remarks: what differs, or is not known, and need not forbid it.
         allowed: whether the two are compared.
+        across_settings: whether what both have is compared in spite of differences.
     """
 
     documents: Sequence[str]
     differences: Sequence[Remark]
     remarks: Sequence[Remark]
     allowed: bool
+    across_settings: bool
+
+    def allows(self, standards: Sequence[Remark]) -> bool:
+        """Whether a measure whose standards differ so is compared (see standards.py)."""
+        return self.allowed and (self.across_settings or not standards)
 
 
 def pair(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Pairing:
@@ -51,7 +57,7 @@ def pair(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Pai
         else:
             differences.append(remark("other_prompts", changed=len(changed), common=len(common)))
     allowed = bool(common) and (across_settings or not differences)
-    return Pairing(common, differences, remarks, allowed)
+    return Pairing(common, differences, remarks, allowed, across_settings)
 
 
 def _documents(entry: Entry, baseline: Entry, common: int) -> Iterator[Remark]:
@@ -73,14 +79,10 @@ def _settings(entry: Entry, baseline: Entry) -> Iterator[Remark]:
         ours, theirs = _facts(entry.log), _facts(baseline.log)
         for name in ours:
             if ours[name] != theirs[name] and not (ours[name] is None or theirs[name] is None):
-                yield _setting(remark(name), ours[name], theirs[name])
+                yield setting(remark(name), _brief(ours[name]), _brief(theirs[name]))
     if entry.prefilled != baseline.prefilled:
         first, second = (remark("prefilled" if e.prefilled else "plain") for e in (entry, baseline))
-        yield remark("setting", name=remark("prompt_end"), ours=first, theirs=second)
-
-
-def _setting(name: Value, ours: Any, theirs: Any) -> Remark:
-    return remark("setting", name=name, ours=_brief(ours), theirs=_brief(theirs))
+        yield setting(remark("prompt_end"), first, second)
 
 
 def _facts(log: TaskLog) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[R
         ours, theirs = entry.answers[common[0]].generation, baseline.answers[common[0]].generation
         differing = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
         if differing:
-            parts = tuple(_setting(name, ours.get(name), theirs.get(name)) for name in differing)
+            parts = tuple(setting(name, _brief(ours.get(name)), _brief(theirs.get(name))) for name in differing)
             yield remark("generation", settings=parts)
 
 

@@ -45,16 +45,23 @@ def add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Re
 
 
 def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], said: list[Remark]) -> None:
-    """Put the scores of the `scored_` file in the place of the log's."""
+    """Put the scores of the `scored_` file in the place of the log's, if it has all: a mean of both is of neither."""
     file = log.file.with_name(f"scored_{log.task}_{log.run.date}.jsonl")
     if not file.is_file():
         return
     rows = list(_rows(file, model, by_id, said))
+    held = {(answer.doc_id, row["filter"]) for answer, row in rows}
+    wanted = {(answer.doc_id, pipeline) for answer in by_id.values() for pipeline in answer.readings}
+    if missing := len(wanted - held):
+        said.append(remark("scored_in_part", model=model, file=file.name, missing=missing, all=len(wanted)))
+        return
     changed = 0
     for answer, row in rows:
         pipeline, scores = row["filter"], row["scores"]
+        logged = [name for name, other in answer.scores if other == pipeline and "judge" not in name]
+        # A score that the file does not have again is gone, as it is from the results that `mera-ru score` shows.
+        changed += sum(answer.scores.pop((name, pipeline)) != scores.get(name) for name in logged)
         for name, part in scores.items():
-            changed += answer.scores.get((name, pipeline), part) != part
             answer.scores[name, pipeline] = part
             answer.references[name, pipeline] = _reference(row)
     differs = remark("differs", n=changed) if changed else ""

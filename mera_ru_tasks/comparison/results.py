@@ -139,7 +139,14 @@ def _compared(row: Row, entry: Entry, base: Entry | None, pairing: Pairing | Non
     if found is None:
         return replace(row, why_not=(remark("no_common_score", baseline=baseline),))
     notes = standards or tuple(naming_the_judge(entry, measure))
-    return replace(row, difference=found, remarks=(*pairing.differences, *pairing.remarks, *notes))
+    part = _common_part(row, found.estimate.n, max(row.score.n, len(base_values)))
+    return replace(row, difference=found, remarks=(*pairing.differences, *pairing.remarks, *notes, *part))
+
+
+def _common_part(row: Row, common: int, most: int) -> tuple[Remark, ...]:
+    """What a difference is over, where that is less than a score beside it is over."""
+    unit = "common_groups" if row.metric.startswith("group_") else "common_documents"
+    return (remark(unit, task=row.task, n=common),) if common < most else ()
 
 
 def _with_holm(block: Sequence[Row]) -> list[Row]:

@@ -11,6 +11,7 @@ from synthetic import write_data
 
 from mera_ru_tasks.comparison.comparing import compare
 from mera_ru_tasks.comparison.remarks import joined
+from mera_ru_tasks.report.page import build
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 
 
@@ -123,3 +124,28 @@ def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(co
         assert "12 †" in shown
         assert f"† org/other: 12 of 60 documents of {TASK}." in shown
         assert f"† {MIDDLE}" not in shown
+
+
+@pytest.mark.parametrize("lacking", [WEAK, MIDDLE])
+def test_a_difference_over_a_part_of_what_a_score_is_over_is_marked(copied, mera_ru, lacking):
+    log = log_file(copied, lacking)
+    log.write_bytes(log.read_bytes()[:-300])  # the last line, a flexible one
+    texts = {
+        "exact_match": f"the difference in {TASK} is over the 59 documents that both have a score for",
+        "group_exact_match": f"the difference in {TASK} is over the 19 groups that both have a score for",
+    }
+    logs = [log_file(copied, model) for model in (WEAK, MIDDLE)]
+    data = json.loads(mera_ru("compare", *logs, "--baseline", WEAK, "--format", "json").out)
+    compared = [row for row in data["scores"] if row["model"] == MIDDLE]
+    for row in compared:
+        wanted = [texts[row["metric"]]] if row["metric"] in texts and row["pipeline"] == FLEXIBLE else []
+        if row["metric"] in texts:
+            assert row["remarks"] == wanted
+    for form in ("table", "markdown"):
+        shown = mera_ru("compare", *logs, "--baseline", WEAK, "--format", form).out.replace("\\", "")
+        assert all(f"* {MIDDLE} against {WEAK}: {text}." in shown for text in texts.values())
+    page = build(compare([copied], baseline=WEAK))
+    assert texts["exact_match"] in page
+    assert f"разность в {TASK} посчитана по тем заданиям, за которые балл есть у обоих: 59" in page
+    mean = next(r for r in compare([copied], baseline=WEAK).means if (r.model, r.pipeline) == (MIDDLE, FLEXIBLE))
+    assert joined(mean.remarks) == texts["exact_match"]

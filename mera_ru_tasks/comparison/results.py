@@ -110,7 +110,7 @@ def task_rows(
             values = entry.values(measure)
             if not values:
                 continue
-            scored = [key for key, answer in entry.answers.items() if measure in answer.scores]
+            scored = entry.counted(measure)
             level = levels.of(measure[0], scored)
             row = Row(
                 task, *measure, entry.model, estimate(entry, values), level, _incomplete(entry, len(scored)),

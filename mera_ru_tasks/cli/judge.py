@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import typer
 
 from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
-from mera_ru_tasks.cli.output import printable, say
+from mera_ru_tasks.display import printable, say
 
 
 def judge(run: Runs, data: References = None) -> None:

@@ -7,7 +7,7 @@ How data flows, room by room:
     strict.py            a response is read as the leaderboard reads it
     reading/             a response is read as the model meant it
     scoring.py           a reading and a reference become numbers
-    harness.py           the functions and filters that the YAML files name
+    harness.py           the functions and filters that the YAML files name  (shots.py: the shots before a prompt)
     own.py               a user's own dataset as a task            (own_dataset.py, task_files.py: what its file says)
     _autoload.py         how lm-eval finds all this                                   (running.py: and starts quicker)
     runs.py, samples.py  what lm-eval leaves behind: logs found and read           (run_settings.py: under what)

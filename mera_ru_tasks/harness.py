@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.filter import Filter
-from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
 
 from mera_ru_tasks import data as loading
@@ -20,7 +19,10 @@ from mera_ru_tasks.benchmarks import BENCHMARKS, LEADERBOARD, AnswerFormat, Benc
 from mera_ru_tasks.checks import has_reference
 from mera_ru_tasks.errors import DataError, JudgeError, TaskError, show_without_traceback
 from mera_ru_tasks.judge import config
+from mera_ru_tasks.judge.facts import METADATA, identity, judge_facts
 from mera_ru_tasks.paths import sample_folder
+from mera_ru_tasks.run_settings import SHOTS
+from mera_ru_tasks.shots import ShotsSampler
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -99,40 +101,6 @@ def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
     return loading.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
 
 
-class ShotsSampler(ContextSampler):  # type: ignore[misc]
-    """The same shots before every document, chosen by the few-shot seed.
-
-    lm-eval's own sampler draws anew for each document, so that a document's prompt, and with it the score, would depend
-    on `--limit`, on the documents' order and on how they are spread over processes. It also tells documents apart by
-    comparing them whole, and takes shots without an answer.
-    """
-
-    def sample(
-        self, n: int, eval_doc: Mapping[str, Any] | None = None, df: Sequence[Any] | None = None, **kwargs: Any
-    ) -> Sequence[Any]:
-        """Take `n` answered shots, never the document under test; raises DataError where there are fewer."""
-        tested = eval_doc["meta"]["id"] if eval_doc else None
-        shots = [shot for shot in self._shuffled if shot["meta"]["id"] != tested]
-        if n > len(shots):
-            raise DataError(
-                f"--num_fewshot {n} asks for more shots than the data have to draw from ({len(shots)}). "
-                "Use a smaller number, or add rows with answers to the split `shots` of the data."
-            )
-        return shots[:n]
-
-    def set_rnd(self, rnd: int | None) -> ShotsSampler:
-        """Choose the order in which shots are taken, by lm-eval's few-shot seed."""
-        super().set_rnd(rnd)
-        self.__dict__.pop("_shuffled", None)
-        return self
-
-    @functools.cached_property
-    def _shuffled(self) -> list[Any]:
-        answered = [shot for shot in self.fewshot_docs() if has_reference(shot)]
-        self.rnd.shuffle(answered)
-        return answered
-
-
 class MeraTask(ConfigurableTask):  # type: ignore[misc]
     """lm-eval's own task, which tries a judge before the model runs and scores nothing in `--predict_only`."""
 
@@ -151,7 +119,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         self._scored = False
 
     def build_all_requests(self, *args: Any, cache_requests: bool = False, **kwargs: Any) -> None:
-        """Build the requests; before that, a judge that would have something to judge is tried.
+        """Build the requests; before that, a judge that would have something to judge is tried, and both are noted.
 
         They are always built anew: lm-eval keeps them by the task's name and settings, and would put the questions of
         other data, of another revision or with other shots to the model, and score the responses against these.
@@ -168,6 +136,9 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 from mera_ru_tasks.judge import engine
 
                 engine.prepare(settings)
+                self._note(METADATA, identity(judge_facts(settings)))
+        if self.config.num_fewshot and isinstance(getattr(self, "sampler", None), ShotsSampler):
+            self._note(SHOTS, self.sampler.digest(self.config.num_fewshot))
         self._refuse_uneven_processes(**kwargs)
         try:
             super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
@@ -197,6 +168,10 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 "would get none of them, and lm-eval cannot put such a run together. Use one process, or data with all "
                 "answers."
             )
+
+    def _note(self, name: str, fact: Any) -> None:
+        """Write a fact of the run into the task's `metadata`, which lm-eval's results hold."""
+        self.config.metadata = {**(self.config.metadata or {}), name: fact}
 
 
 class Response(str):

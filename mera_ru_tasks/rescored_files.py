@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.errors import OutputError
+from mera_ru_tasks.judge.facts import identity
 from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.rescoring import Row, aggregate
 from mera_ru_tasks.runs import Run, TaskLog
@@ -153,8 +154,7 @@ def _agrees(earlier: Mapping[str, Any], content: Mapping[str, Any], extended: Co
     """Whether the new results take nothing back: the same judge, and equal numbers but where scores were added."""
     numbers = _mapping(earlier.get("results"))
     known = [task for task in numbers if task in content["results"] and task not in extended]
-    # The same judge may have moved to another address; its verdicts are the same (see `judge.cache.question_key`).
-    judges = [{**_mapping(each.get("judge")), "api_base": None} for each in (earlier or content, content)]
+    judges = [identity(each.get("judge")) for each in (earlier or content, content)]
     return judges[0] == judges[1] and all(_pretty(numbers[task]) == _pretty(content["results"][task]) for task in known)
 
 

@@ -6,7 +6,6 @@ is written from them stands in rescored_files.py.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -127,7 +126,7 @@ def score_log(log: TaskLog, references: str | Path | None = None) -> list[Row]:
     for pipeline in (STRICT, FLEXIBLE):
         for sample, doc in read_documents(log, pipeline, references):
             result = extract.apply([[sample.response]], [doc])[0] if pipeline == FLEXIBLE else sample.response
-            rows.append(Row(sample, harness.process_results(doc, [result]), {}))
+            rows.append(Row(sample, harness.process_results(doc, [result]), _reference(doc)))
     return rows
 
 
@@ -146,22 +145,18 @@ def judge_log(log: TaskLog, settings: Settings, references: str | Path | None = 
     documents = read_documents(log, STRICT, references)
     verdicts = engine.judge([(doc, sample.response) for sample, doc in documents], settings, log.task)
     return [
-        Row(sample, scoring.score_judged(doc, verdict.score), {"source": verdict.kind, "reason": verdict.reason})
+        Row(
+            sample,
+            scoring.score_judged(doc, verdict.score),
+            {"source": verdict.kind, "reason": verdict.reason, **_reference(doc)},
+        )
         for (sample, doc), verdict in zip(documents, verdicts, strict=True)
     ]
 
 
-def judge_facts(settings: Settings) -> dict[str, Any]:
-    """What is to be known of a judge; never its key."""
-    from mera_ru_tasks.judge.prompt import load_prompt
-
-    return {
-        "model": settings.model,
-        "api_base": settings.api_base,
-        "prompt_version": load_prompt(settings).version,
-        "extra": json.loads(settings.redact(settings.extra)),
-        "skip_exact": settings.skip_exact,
-    }
+def _reference(doc: Mapping[str, Any]) -> dict[str, str]:
+    """What tells later against which reference a score is: the answers may have come from other data than the run's."""
+    return {"reference": scoring.reference_digest(doc)}
 
 
 def aggregate(rows: Iterable[Row]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import re
@@ -20,6 +21,11 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 GroupPart = tuple[int, int, int]
 # A part of no group at all: of so large a group that it is never whole, however many processes have one such part.
 NO_WHOLE_GROUP: GroupPart = (-1, 1 << 40, 0)
+
+
+def reference_digest(doc: Mapping[str, Any]) -> str:
+    """What tells a document's reference from another, and is the same on any machine."""
+    return hashlib.sha256(doc["outputs"].encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.cli.output import say
+from mera_ru_tasks.display import say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.runs import TaskLog

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.cli.output import printable, require_new, say
+from mera_ru_tasks.cli.output import require_new
+from mera_ru_tasks.display import printable, say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.comparison.comparing import Comparison

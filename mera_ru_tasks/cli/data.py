@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mera_ru_tasks.cli.output import cell, console, say
+from mera_ru_tasks.display import cell, console, say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.inspection.findings import Finding

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import typer
 
 from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
-from mera_ru_tasks.cli.output import printable, say
+from mera_ru_tasks.display import printable, say
 
 
 def judge(run: Runs, data: References = None) -> None:
@@ -28,6 +28,7 @@ def judge(run: Runs, data: References = None) -> None:
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     from mera_ru_tasks import rescored_files, rescoring
     from mera_ru_tasks.judge import config
+    from mera_ru_tasks.judge.facts import judge_facts
 
     settings = config.require()
     logs = rescoring.our_logs(run)
@@ -35,7 +36,7 @@ def judge(run: Runs, data: References = None) -> None:
     say_where_answers_are_from(logs, data)
     with _shown_log():
         rescored = [rescored_files.Rescored(log, rescoring.judge_log(log, settings, data)) for log in logs]
-    facts = {"judge": rescoring.judge_facts(settings)}
+    facts = {"judge": judge_facts(settings)}
     files = rescored_files.write(rescored, "judged", facts, say, by=settings.model)
     say(rescored_files.table(rescored))
     say("\n".join(f"Wrote {file}" for file in files))

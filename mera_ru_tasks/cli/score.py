@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
-from mera_ru_tasks.cli.output import say
+from mera_ru_tasks.display import say
 
 
 def score(run: Runs, data: References = None) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.cli.arguments import RUN_HELP
-from mera_ru_tasks.cli.output import require_new, say
+from mera_ru_tasks.cli.output import require_new
+from mera_ru_tasks.display import say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.submission.problems import Problem

@@ -5,6 +5,7 @@
     rescored.py     verdicts and scores that were made after the run
     entries.py      the logs as entries: one model on one task
     pairing.py      whether two entries may be compared, and what differs
+    standards.py    whether a score of theirs is of one judge and one reference
     chance.py       what a guesser scores
     results.py      scores, paired differences, means over tasks
     breakdowns.py   where scores come from

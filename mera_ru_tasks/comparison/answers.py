@@ -10,6 +10,7 @@ from mera_ru_tasks.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.runs import TaskLog
 from mera_ru_tasks.samples import Sample, parse_sample
+from mera_ru_tasks.scoring import reference_digest
 
 # A metric in a pipeline; for judges outside the harness the pipeline is `judge NAME`.
 Measure = tuple[str, str]
@@ -57,6 +58,8 @@ class Answer:
         readings: what each pipeline made of it.
         scores: the parts of the metrics: a number, or for a group metric (group, size, right).
         verdicts: what judges said of it.
+        references: what references the scores of measures that were made after the run are against, as digests (see
+            `scoring.reference_digest`); None where that is not known.
     """
 
     doc_id: int
@@ -68,6 +71,11 @@ class Answer:
     readings: dict[str, str] = field(default_factory=dict)
     scores: dict[Measure, Any] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    references: dict[Measure, str | None] = field(default_factory=dict)
+
+    def reference(self, measure: Measure) -> str | None:
+        """The digest of the reference that a measure's score is against; None where it is not known."""
+        return self.references[measure] if measure in self.references else reference_digest(self.doc)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,8 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
     """What divides a task's documents, and each document's part; only what divides them in two parts or more."""
 
     def kind(doc: Mapping[str, Any]) -> int:
-        return first.type_of(doc) or 1
+        found = first.type_of(doc)
+        return 1 if found is None else found
 
     numbers: dict[tuple[int, str], int] = {}
     count: dict[int, int] = defaultdict(int)

@@ -12,7 +12,7 @@ from mera_ru_tasks.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.comparison.answers import Answer, Measure, read_answers
 from mera_ru_tasks.comparison.choosing import choose
 from mera_ru_tasks.comparison.remarks import Remark, merged, remark
-from mera_ru_tasks.comparison.rescored import add_rescored
+from mera_ru_tasks.comparison.rescored import add_rescored, judges_of
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.runs import TaskLog, as_mapping
 
@@ -30,6 +30,7 @@ class Entry:
         benchmark: the task's benchmark; None for a user's own dataset.
         answers: by lm-eval's hash of the document.
         size: how many documents the task has, as far as the run tells.
+        judges: by pipeline, who gave its judge scores (see `judge.facts.identity`); None where that is not known.
     """
 
     model: str
@@ -38,6 +39,7 @@ class Entry:
     benchmark: Benchmark | None
     answers: Mapping[str, Answer]
     size: int
+    judges: Mapping[str, Mapping[str, Any] | None]
 
     @property
     def prefilled(self) -> bool:
@@ -63,23 +65,41 @@ class Entry:
         """The metrics and pipelines that any answer has a score in."""
         return dict.fromkeys(measure for answer in self.answers.values() for measure in answer.scores)
 
+    @cached_property
+    def rescored(self) -> frozenset[Measure]:
+        """The measures that any answer has a score in that was made after the run."""
+        return frozenset(measure for answer in self.answers.values() for measure in answer.references)
+
     def values(self, measure: Measure) -> dict[str, float]:
         """The values of a measure by what it counts: documents, or groups all of whose documents are scored."""
-        parts = {key: answer.scores[measure] for key, answer in self.answers.items() if measure in answer.scores}
         if not measure[0].startswith("group_"):
-            return parts
-        right: dict[str, list[int]] = {}
-        sizes: dict[str, int] = {}
-        for group, size, correct in parts.values():
-            right.setdefault(f"group {group}", []).append(correct)
-            sizes[f"group {group}"] = size
-        return {group: float(all(marks)) for group, marks in right.items() if len(marks) >= sizes[group]}
+            return self._parts(measure)
+        groups: dict[str, list[int]] = {}
+        for group, _, correct in self._parts(measure).values():
+            groups.setdefault(_group_name(group), []).append(correct)
+        sizes = {_group_name(group): size for group, size, _ in self._parts(measure).values()}
+        return {name: float(all(marks)) for name, marks in groups.items() if len(marks) >= sizes[name]}
+
+    def counted(self, measure: Measure) -> list[str]:
+        """The documents that the values of a measure are made of, by their hash: for groups, those of whole ones."""
+        parts = self._parts(measure)
+        if not measure[0].startswith("group_"):
+            return list(parts)
+        whole = self.values(measure)
+        return [key for key, (group, *_) in parts.items() if _group_name(group) in whole]
+
+    def _parts(self, measure: Measure) -> dict[str, Any]:
+        return {key: answer.scores[measure] for key, answer in self.answers.items() if measure in answer.scores}
 
     @cached_property
     def clusters(self) -> Mapping[str, int]:
         """The regionalism of each document that is of one; documents that stand alone, and groups, are not in it."""
         groups = ((key, answer.doc["meta"].get("group_id")) for key, answer in self.answers.items())
         return {key: group for key, group in groups if isinstance(group, int)}
+
+
+def _group_name(group: int) -> str:
+    return f"group {group}"
 
 
 @dataclass(frozen=True)
@@ -141,7 +161,7 @@ def _read(
     task = log.task
     if across_settings and "prefill" in variants:
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
-    entry = Entry(model, task, log, benchmark, answers, size)
+    entry = Entry(model, task, log, benchmark, answers, size, judges_of(log))
     if not entry.measures:
         problems.append(_unscored(log, entry))
     return entry

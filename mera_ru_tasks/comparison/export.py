@@ -75,6 +75,7 @@ def _row(row: Row) -> dict[str, Any]:
         "difference": {**_estimate(found.estimate), "p": found.p, "p_holm": row.p_holm, "test": found.test}
         if found
         else None,
+        "judge": row.judge,
         "why_not": joined(row.why_not, shared=True),
         "remarks": [one.text(shared=True) for one in row.remarks],
     }

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mera_ru_tasks.comparison.entries import Entry
-from mera_ru_tasks.comparison.remarks import Remark, Value, remark
+from mera_ru_tasks.comparison.remarks import Remark, remark, setting
 from mera_ru_tasks.prompt import render
+from mera_ru_tasks.run_settings import shots_of
 from mera_ru_tasks.runs import TaskLog
+
+# Of a task's configuration what goes into its prompts beside documents and shots.
+_PROMPT_FIELDS = ("description", "doc_to_text", "fewshot_delimiter", "target_delimiter")
 
 
 @dataclass(frozen=True)
@@ -22,19 +26,25 @@ class Pairing:
         differences: what differs so that a comparison would not be of the models alone.
         remarks: what differs, or is not known, and need not forbid it.
         allowed: whether the two are compared.
+        across_settings: whether what both have is compared in spite of differences.
     """
 
     documents: Sequence[str]
     differences: Sequence[Remark]
     remarks: Sequence[Remark]
     allowed: bool
+    across_settings: bool
+
+    def allows(self, standards: Sequence[Remark]) -> bool:
+        """Whether a measure whose standards differ so is compared (see standards.py)."""
+        return self.allowed and (self.across_settings or not standards)
 
 
 def pair(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Pairing:
     """Find what differs between two entries of one task.
 
     Documents are paired by lm-eval's hash of them, and their prompts must have one hash too. A chat template wraps the
-    same question in another model's marks, so prompts that differ by the wrapping alone are a remark.
+    same shots and question in another model's marks, so prompts that differ by the wrapping alone are a remark.
 
     Args:
         entry: one model's answers.
@@ -46,12 +56,12 @@ def pair(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Pai
     remarks = list(_remarks(entry, baseline, common))
     changed = [key for key in common if entry.answers[key].prompt_hash != baseline.answers[key].prompt_hash]
     if changed and not _explained(differences):
-        if all(_asks(entry, key) and _asks(baseline, key) for key in changed):
+        if _differs_in_wrapping_alone(entry, baseline, changed):
             remarks.append(remark("chat_templates"))
         else:
             differences.append(remark("other_prompts", changed=len(changed), common=len(common)))
     allowed = bool(common) and (across_settings or not differences)
-    return Pairing(common, differences, remarks, allowed)
+    return Pairing(common, differences, remarks, allowed, across_settings)
 
 
 def _documents(entry: Entry, baseline: Entry, common: int) -> Iterator[Remark]:
@@ -73,14 +83,10 @@ def _settings(entry: Entry, baseline: Entry) -> Iterator[Remark]:
         ours, theirs = _facts(entry.log), _facts(baseline.log)
         for name in ours:
             if ours[name] != theirs[name] and not (ours[name] is None or theirs[name] is None):
-                yield _setting(remark(name), ours[name], theirs[name])
+                yield setting(remark(name), _brief(ours[name]), _brief(theirs[name]))
     if entry.prefilled != baseline.prefilled:
         first, second = (remark("prefilled" if e.prefilled else "plain") for e in (entry, baseline))
-        yield remark("setting", name=remark("prompt_end"), ours=first, theirs=second)
-
-
-def _setting(name: Value, ours: Any, theirs: Any) -> Remark:
-    return remark("setting", name=name, ours=_brief(ours), theirs=_brief(theirs))
+        yield setting(remark("prompt_end"), first, second)
 
 
 def _facts(log: TaskLog) -> dict[str, Any]:
@@ -89,14 +95,21 @@ def _facts(log: TaskLog) -> dict[str, Any]:
         "version": log.version,
         "shots": log.num_fewshot,
         "seed": log.run.config.get("fewshot_seed") if log.num_fewshot else None,
+        "turns": _turns(log) if log.num_fewshot else None,
         "system": log.run.results.get("system_instruction") or "",
     }
+
+
+def _turns(log: TaskLog) -> Any:
+    """Whether shots are turns of a dialogue; None where there is no dialogue, or it is not known."""
+    results = log.run.results
+    return results.get("fewshot_as_multiturn") if results.get("chat_template") is not None else None
 
 
 def _explained(differences: Sequence[Remark]) -> bool:
     """Whether a difference named already makes prompts differ."""
     names = {dict(one.values).get("name") for one in differences}
-    return not names.isdisjoint(remark(key) for key in ("shots", "seed", "system", "prompt_end"))
+    return not names.isdisjoint(remark(key) for key in ("shots", "seed", "turns", "system", "prompt_end"))
 
 
 def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Remark]:
@@ -106,8 +119,18 @@ def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[R
         ours, theirs = entry.answers[common[0]].generation, baseline.answers[common[0]].generation
         differing = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
         if differing:
-            parts = tuple(_setting(name, ours.get(name), theirs.get(name)) for name in differing)
+            parts = tuple(setting(name, _brief(ours.get(name)), _brief(theirs.get(name))) for name in differing)
             yield remark("generation", settings=parts)
+
+
+def _differs_in_wrapping_alone(entry: Entry, baseline: Entry, changed: Sequence[str]) -> bool:
+    """Whether prompts are surely of the same parts: the shots, what the task puts around them, and the question."""
+    shots = shots_of(entry.log)
+    if shots is None or shots != shots_of(baseline.log):
+        return False
+    if any(entry.log.config.get(name) != baseline.log.config.get(name) for name in _PROMPT_FIELDS):
+        return False
+    return all(_asks(entry, key) and _asks(baseline, key) for key in changed)
 
 
 def _asks(entry: Entry, key: str) -> bool:

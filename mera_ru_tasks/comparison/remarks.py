@@ -59,6 +59,11 @@ def remark(key: str, *, private: bool = False, **values: object) -> Remark:
     return Remark(key, tuple(kept), private)
 
 
+def setting(name: Value, ours: Value, theirs: Value) -> Remark:
+    """A setting's two values, against each other."""
+    return remark("setting", name=name, ours=ours, theirs=theirs)
+
+
 def joined(remarks: Iterable[Remark], language: str = ENGLISH, *, shared: bool = False) -> str:
     """Remarks one after the other."""
     return "; ".join(one.text(language, shared=shared) for one in remarks)

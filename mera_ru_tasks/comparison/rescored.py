@@ -1,7 +1,8 @@
 """Scores that were made after the run: verdicts of judges, and scores against answers that came later.
 
 They lie beside lm-eval's logs as `judged_JUDGE_TASK_DATE.jsonl` and `scored_TASK_DATE.jsonl`: a line for each document
-and pipeline, `{"doc_id": …, "filter": …, "scores": {…}}`, in judged files with `source` and `reason`.
+and pipeline, `{"doc_id": …, "filter": …, "scores": {…}, "reference": …}`, in judged files with `source` and `reason`.
+Who the judge was stands in `judged_results_JUDGE_DATE.json`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 from mera_ru_tasks.comparison.answers import METRICS, Answer, Fault, Verdict, checked
 from mera_ru_tasks.comparison.remarks import Remark, remark
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.runs import TaskLog, tasks_of_run
+from mera_ru_tasks.judge.facts import METADATA, identity
+from mera_ru_tasks.runs import TaskLog, as_mapping, tasks_of_run
+from mera_ru_tasks.samples import STRICT
 
 
 def add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Remark]:
@@ -30,22 +33,62 @@ def add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Re
     """
     by_id = {answer.doc_id: answer for answer in answers}
     said: list[Remark] = []
-    scored = log.file.with_name(f"scored_{log.task}_{log.run.date}.jsonl")
-    if scored.is_file():
-        changed = 0
-        for answer, row in _rows(scored, model, by_id, said):
-            for name, part in row["scores"].items():
-                changed += answer.scores.get((name, row["filter"]), part) != part
-                answer.scores[name, row["filter"]] = part
-        differs = remark("differs", n=changed) if changed else ""
-        said.append(remark("rescored", model=model, task=log.task, file=scored.name, differs=differs))
+    _add_scored(log, model, by_id, said)
     for file, judge in _judged(log):
         for answer, row in _rows(file, model, by_id, said):
             scores = row["scores"]
             for name, part in scores.items():
                 answer.scores[name, f"judge {judge}"] = part
+                answer.references[name, f"judge {judge}"] = _reference(row)
             answer.verdicts.append(Verdict(judge, scores.get("judge_score"), str(row.get("reason") or "")))
     return said
+
+
+def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], said: list[Remark]) -> None:
+    """Put the scores of the `scored_` file in the place of the log's, if it has all: a mean of both is of neither."""
+    file = log.file.with_name(f"scored_{log.task}_{log.run.date}.jsonl")
+    if not file.is_file():
+        return
+    rows = list(_rows(file, model, by_id, said))
+    held = {(answer.doc_id, row["filter"]) for answer, row in rows}
+    wanted = {(answer.doc_id, pipeline) for answer in by_id.values() for pipeline in answer.readings}
+    if missing := len(wanted - held):
+        said.append(remark("scored_in_part", model=model, file=file.name, missing=missing, all=len(wanted)))
+        return
+    changed = 0
+    for answer, row in rows:
+        pipeline, scores = row["filter"], row["scores"]
+        logged = [name for name, other in answer.scores if other == pipeline and "judge" not in name]
+        # A score that the file does not have again is gone, as it is from the results that `mera-ru score` shows.
+        changed += sum(answer.scores.pop((name, pipeline)) != scores.get(name) for name in logged)
+        for name, part in scores.items():
+            answer.scores[name, pipeline] = part
+            answer.references[name, pipeline] = _reference(row)
+    differs = remark("differs", n=changed) if changed else ""
+    said.append(remark("rescored", model=model, task=log.task, file=file.name, differs=differs))
+
+
+def judges_of(log: TaskLog) -> dict[str, dict[str, Any] | None]:
+    """Who gave a log's judge scores, by pipeline (see `judge.facts.identity`); None where that is not known."""
+    return {
+        STRICT: identity(as_mapping(log.config.get("metadata")).get(METADATA)),
+        **{f"judge {judge}": _judge_after_the_run(log, judge) for _, judge in _judged(log)},
+    }
+
+
+def _judge_after_the_run(log: TaskLog, judge: str) -> dict[str, Any] | None:
+    file = log.file.with_name(f"judged_results_{judge}_{log.run.date}.json")
+    try:
+        content = as_mapping(json.loads(file.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return None
+    # The verdicts of a task that it does not name may be those of an earlier call, with other settings.
+    return identity(content.get("judge")) if log.task in as_mapping(content.get("results")) else None
+
+
+def _reference(row: Mapping[str, Any]) -> str | None:
+    digest = row.get("reference")
+    return digest if isinstance(digest, str) else None
 
 
 def _judged(log: TaskLog) -> Iterator[tuple[Path, str]]:

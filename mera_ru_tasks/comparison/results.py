@@ -16,6 +16,7 @@ from mera_ru_tasks.comparison.chance import ChanceLevels
 from mera_ru_tasks.comparison.entries import Entry
 from mera_ru_tasks.comparison.pairing import Pairing, pair
 from mera_ru_tasks.comparison.remarks import Remark, remark
+from mera_ru_tasks.comparison.standards import differing_standards, judge_of, naming_the_judge
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 from mera_ru_tasks.statistics import Estimate, Paired
 
@@ -38,6 +39,7 @@ class Row:
         p_holm: the difference's p-value after Holm's correction over the models in this metric, pipeline and task.
         why_not: why there is no difference; empty where there is one or none could be expected.
         remarks: what the difference must be read with.
+        judge: who gave the score, where that is a judge and known (see `judge.facts.identity`).
     """
 
     task: str
@@ -51,6 +53,7 @@ class Row:
     p_holm: float | None = None
     why_not: tuple[Remark, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    judge: Mapping[str, Any] | None = None
 
 
 def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
@@ -102,17 +105,20 @@ def task_rows(
     measures = sort_measures([measure for entry in entries for measure in entry.measures])
     rows: list[Row] = []
     for measure in measures:
-        base_values = base.values(measure) if base else {}
         block = []
         for entry in entries:
             values = entry.values(measure)
             if not values:
                 continue
-            scored = [key for key, answer in entry.answers.items() if measure in answer.scores]
+            scored = entry.counted(measure)
             level = levels.of(measure[0], scored)
-            row = Row(task, *measure, entry.model, estimate(entry, values), level, _incomplete(entry, len(scored)))
-            pairing = pairings.get(entry.model)
-            block.append(_compared(row, entry, values, base_values, pairing, baseline) if baseline else row)
+            row = Row(
+                task, *measure, entry.model, estimate(entry, values), level, _incomplete(entry, len(scored)),
+                judge=judge_of(entry, measure),
+            )  # fmt: skip
+            if baseline and entry is not base:
+                row = _compared(row, entry, base, pairings.get(entry.model), baseline)
+            block.append(row)
         rows += _with_holm(block)
     return rows
 
@@ -121,24 +127,26 @@ def _incomplete(entry: Entry, scored: int) -> tuple[Remark, ...]:
     return (remark("incomplete", task=entry.task, scored=scored, all=entry.size),) if scored < entry.size else ()
 
 
-def _compared(
-    row: Row,
-    entry: Entry,
-    values: Mapping[str, float],
-    base_values: Mapping[str, float],
-    pairing: Pairing | None,
-    baseline: str | None,
-) -> Row:
-    if entry.model == baseline:
-        return row
-    if pairing is None or not base_values:
+def _compared(row: Row, entry: Entry, base: Entry | None, pairing: Pairing | None, baseline: str) -> Row:
+    measure = (row.metric, row.pipeline)
+    base_values = base.values(measure) if base else {}
+    if base is None or pairing is None or not base_values:
         return replace(row, why_not=(remark("no_such_score", baseline=baseline),))
-    if not pairing.allowed:
-        return replace(row, why_not=tuple(pairing.differences))
-    found = difference(entry, values, base_values)
+    standards = tuple(differing_standards(entry, base, measure))
+    if not pairing.allows(standards):
+        return replace(row, why_not=(*pairing.differences, *standards))
+    found = difference(entry, entry.values(measure), base_values)
     if found is None:
         return replace(row, why_not=(remark("no_common_score", baseline=baseline),))
-    return replace(row, difference=found, remarks=(*pairing.differences, *pairing.remarks))
+    notes = standards or tuple(naming_the_judge(entry, measure))
+    part = _common_part(row, found.estimate.n, max(row.score.n, len(base_values)))
+    return replace(row, difference=found, remarks=(*pairing.differences, *pairing.remarks, *notes, *part))
+
+
+def _common_part(row: Row, common: int, most: int) -> tuple[Remark, ...]:
+    """What a difference is over, where that is less than a score beside it is over."""
+    unit = "common_groups" if row.metric.startswith("group_") else "common_documents"
+    return (remark(unit, task=row.task, n=common),) if common < most else ()
 
 
 def _with_holm(block: Sequence[Row]) -> list[Row]:
@@ -162,13 +170,17 @@ def mean_rows(rows: Sequence[Row], suite: Callable[[str], str | None]) -> list[R
     for (name, metric, pipeline), models in found.items():
         block = []
         for model, tasks in models.items():
-            if len(tasks) < len(LEADERBOARD):
-                continue
             parts = list(tasks.values())
+            # Scores of several judges have no mean.
+            if len(tasks) < len(LEADERBOARD) or any(row.judge != parts[0].judge for row in parts):
+                continue
             score = statistics.combine([row.score for row in parts], [1 / len(parts)] * len(parts))
             levels = [row.chance for row in parts if row.chance is not None]
             chance = sum(levels) / len(levels) if len(levels) == len(parts) else None
-            row = Row(f"{MEAN} {name}".strip(), metric, pipeline, model, score, chance, _united(parts, "incomplete"))
+            row = Row(
+                f"{MEAN} {name}".strip(), metric, pipeline, model, score, chance, _united(parts, "incomplete"),
+                judge=parts[0].judge,
+            )  # fmt: skip
             differences = [part.difference for part in parts if part.difference]
             if len(differences) == len(parts):
                 mean = statistics.mean_of_differences(differences)

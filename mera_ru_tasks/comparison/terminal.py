@@ -8,8 +8,8 @@ from rich import box
 from rich.table import Column
 from rich.table import Table as RichTable
 
-from mera_ru_tasks.cli.output import cell, console, say
 from mera_ru_tasks.comparison.tables import Table
+from mera_ru_tasks.display import cell, console, say
 
 
 def show(tables: Iterable[Table]) -> None:

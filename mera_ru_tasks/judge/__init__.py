@@ -1,6 +1,7 @@
 """An LLM as judge: `judge_score` and `group_judge_score`.
 
     config.py      the settings, from the environment
+    facts.py       who a judge is, as it is written beside its verdicts
     questions.py   which documents need a question, and what it holds
     prompt.py      a question becomes the prompt of prompts/*.jinja
     replies.py     a server's reply becomes a verdict, or is unreadable

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.cli.output import printable
 from mera_ru_tasks.comparison import breakdowns
 from mera_ru_tasks.comparison.breakdowns import Slice
 from mera_ru_tasks.comparison.comparing import Comparison
+from mera_ru_tasks.display import printable
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.statistics import Estimate
 

@@ -9,7 +9,7 @@ from synthetic import write_data
 
 from mera_ru_tasks.comparison.comparing import compare
 from mera_ru_tasks.comparison.remarks import joined
-from mera_ru_tasks.samples import STRICT
+from mera_ru_tasks.samples import FLEXIBLE, STRICT
 from mera_ru_tasks.scoring import NO_WHOLE_GROUP
 
 
@@ -139,7 +139,11 @@ def test_verdicts_beside_the_logs_are_read(copied):
 def test_scores_against_answers_that_came_later_replace_the_logs(copied):
     log = log_file(copied, WEAK, "riddles_sample")
     date = log.stem.rpartition("_")[2]
-    lines = [{"doc_id": n, "id": n + 1, "filter": STRICT, "scores": {"exact_match": 1}} for n in range(60)]
+    lines = [
+        {"doc_id": n, "id": n + 1, "filter": pipeline, "scores": {"exact_match": 1}}
+        for pipeline in (STRICT, FLEXIBLE)
+        for n in range(60)
+    ]
     text = "".join(json.dumps(line) + "\n" for line in lines) + "{cut"
     log.with_name(f"scored_riddles_sample_{date}.jsonl").write_text(text, encoding="utf-8")
     comparison = compare([copied])
@@ -147,4 +151,30 @@ def test_scores_against_answers_that_came_later_replace_the_logs(copied):
     said = joined(comparison.problems)
     assert "scores of riddles_sample are from scored_" in said
     assert "differ from the log's" in said
-    assert "line 61" in said
+    assert "line 121" in said
+
+
+@pytest.mark.parametrize("kept", [0, 4, 119])
+def test_scores_of_a_file_that_lacks_lines_are_not_mixed_with_the_logs(copied, mera_ru, kept):
+    log = log_file(copied, WEAK, "riddles_sample")
+    before = compare([copied])
+    assert mera_ru("score", log).status == 0
+    file = log.with_name(log.name.replace("samples_", "scored_"))
+    lines = [
+        {**json.loads(line), "scores": {"exact_match": 1}} for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines[:kept]), encoding="utf-8")
+    comparison = compare([copied])
+    for pipeline in (STRICT, FLEXIBLE):
+        rows = [row_of(found, "riddles_sample", WEAK, pipeline=pipeline) for found in (before, comparison)]
+        assert rows[0].score == rows[1].score
+    assert f"{file.name} is not used, since it lacks {120 - kept} of the 120 lines" in joined(comparison.problems)
+
+
+def test_a_score_that_was_taken_back_is_not_shown(copied, mera_ru):
+    log = log_file(copied, WEAK, "riddles_sample")
+    assert mera_ru("score", log).status == 0
+    file = log.with_name(log.name.replace("samples_", "scored_"))
+    edit_rows(file, lambda row: {**row, "scores": {} if row["doc_id"] == 0 else row["scores"]})
+    row = row_of(compare([copied]), "riddles_sample", WEAK)
+    assert (row.score.n, joined(row.incomplete)) == (59, "59 of 60 documents of riddles_sample")

@@ -26,7 +26,7 @@ def letters_row(number):
         "instruction": ("Выберите: " if number % 4 < 2 else "Укажите: ") + "{question}",
         "inputs": {"question": f"город {number}"},
         "outputs": letters[number % 3],
-        "meta": {"id": number, "kind": kind, "group_id": "Сибирь", "type": ["город"]},
+        "meta": {"id": number, "kind": kind - 1, "group_id": "Сибирь", "type": ["город"]},
     }
 
 
@@ -48,7 +48,7 @@ def own_runs(tmp_path_factory):
     forms = {
         "quiz": {"mera_ru_answer": "phrase"},
         "city_quiz": {
-            "mera_ru_answer": {1: {"letters": "АБВ"}, 2: {"letters": "АБВГД"}}, "mera_ru_type_field": "kind",
+            "mera_ru_answer": {0: {"letters": "АБВ"}, 1: {"letters": "АБВГД"}}, "mera_ru_type_field": "kind",
             "mera_ru_prefill": True,
         },
     }  # fmt: skip
@@ -80,19 +80,19 @@ def test_own_tasks_are_compared_like_the_others(own_runs):
         parts[found.task, found.by].add(found.part)
     # Each row of `quiz` has an instruction of its own, so it is not divided by prompts.
     assert parts == {
-        ("city_quiz", "type"): {"1", "2"},
-        ("city_quiz", "prompt"): {"1.1", "1.2", "2.1", "2.2"},
+        ("city_quiz", "type"): {"0", "1"},
+        ("city_quiz", "prompt"): {"0.1", "0.2", "1.1", "1.2"},
         ("quiz", "accepted_answers"): {"1", "2"},
     }
     chance = {s.part: s.chance for s in comparison.slices if (s.task, s.by) == ("city_quiz", "type")}
-    assert chance == {"1": pytest.approx(1 / 3), "2": pytest.approx(1 / 5)}
+    assert chance == {"0": pytest.approx(1 / 3), "1": pytest.approx(1 / 5)}
 
 
 def test_own_tasks_are_in_the_report(own_runs, mera_ru, tmp_path):
     packed = pack(compare([own_runs]))
     titles = {packed["strings"][document["title"]] for document in packed["documents"]}
     assert {"город 1", "подсказка 1"} <= titles
-    assert {document["type"] for document in packed["documents"]} == {None, 1, 2}
+    assert {document["type"] for document in packed["documents"]} == {None, 0, 1}
     outcome = mera_ru("compare", own_runs, "-o", tmp_path / "report.html")
     assert outcome.status == 0, outcome.err
     assert "city_quiz · 12 documents" in outcome.out

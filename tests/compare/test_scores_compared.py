@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from compared import MIDDLE, STRONG, STRONG_LABEL, TASK, WEAK, results_file, row_of, skilled
+from compared import MIDDLE, STRONG, STRONG_LABEL, TASK, WEAK, log_file, results_file, row_of, skilled
 from scripted import run
 
 from mera_ru_tasks.comparison.chance import chance_level
 from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.comparison.remarks import joined
 from mera_ru_tasks.runs import find_logs
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 
@@ -125,3 +126,22 @@ def test_an_unknown_baseline_is_told_with_those_there_are(results, mera_ru):
     assert outcome.status == 1
     assert "No run is of the model 'gpt'" in outcome.err
     assert repr(MIDDLE) in outcome.err
+
+
+def test_the_chance_of_groups_is_of_those_that_count(copied):
+    """A group that is there in part counts nowhere, so neither does its chance level."""
+    log = log_file(copied, WEAK)
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    # Of the first group only what a guesser can get right is left; of all others a guesser gets none whole.
+    docs = [json.loads(line)["doc"] for line in lines]
+    first = docs[0]["meta"]["group_id"]
+    kept = [
+        line
+        for line, doc in zip(lines, docs, strict=True)
+        if doc["meta"]["group_id"] != first or not doc["answer_format"]["unit"]
+    ]
+    assert len(kept) < len(lines)
+    log.write_text("".join(kept), encoding="utf-8")
+    row = row_of(compare([copied]), TASK, WEAK, "group_exact_match")
+    assert (row.score.n, row.chance) == (19, 0)
+    assert joined(row.incomplete) == f"57 of 60 documents of {TASK}"

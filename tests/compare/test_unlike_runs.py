@@ -6,11 +6,13 @@ import json
 
 import pytest
 from compared import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of
+from rows import data_folder, riddle
 from scripted import ScriptedModel, reference, run
 from synthetic import write_data
 
 from mera_ru_tasks.comparison.comparing import compare
 from mera_ru_tasks.comparison.remarks import joined
+from mera_ru_tasks.report.page import build
 from mera_ru_tasks.samples import FLEXIBLE, STRICT
 
 
@@ -86,15 +88,82 @@ def test_a_prefilled_run_is_compared_with_a_plain_one_only_when_asked(copied, me
 
 
 def test_chat_templates_may_differ_and_it_is_said(copied, monkeypatch):
-    def other_template(self, history, add_generation_prompt=True):
-        return "".join(f"[{message['role']}]\n{message['content']}\n" for message in history) + "[model]\n"
-
     run(copied, [TASK], model="org/chat-one", apply_chat_template=True)
     monkeypatch.setattr(ScriptedModel, "apply_chat_template", other_template)
     run(copied, [TASK], model="org/chat-two", apply_chat_template=True)
     row = row_of(compare([copied], baseline="org/chat-one"), TASK, "org/chat-two")
     assert row.difference is not None
     assert joined(row.remarks) == "the prompts hold the same questions in different chat templates"
+
+
+def other_template(self, history, add_generation_prompt=True):
+    return "".join(f"[{message['role']}]\n{message['content']}\n" for message in history) + "[model]\n"
+
+
+def with_other_shots(folder):
+    shots = [{**riddle(number), "outputs": "снегопад"} for number in range(11, 15)]
+    return {"data": data_folder(folder / "other", "riddles", RIDDLES, shots)}
+
+
+def with_the_same_shots(folder):
+    return {"data": data_folder(folder / "same", "riddles", RIDDLES, SHOTS)}
+
+
+def with_shots_in_one_turn(folder):
+    return {**with_the_same_shots(folder), "fewshot_as_multiturn": False}
+
+
+RIDDLES = [riddle(number) for number in range(1, 9)]
+SHOTS = [riddle(number) for number in range(11, 15)]
+
+
+@pytest.mark.parametrize("templates", ["one", "two"])
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (with_the_same_shots, ""),
+        (with_other_shots, "8 of 8 common documents have other prompts"),
+        (with_shots_in_one_turn, "shots as turns of a dialogue (--fewshot_as_multiturn): false against true"),
+    ],
+)
+def test_other_shots_are_other_prompts_whatever_wraps_them(tmp_path, monkeypatch, templates, settings, reason):
+    results, task = tmp_path / "results", "riddles_closed"
+    given = {"num_fewshot": 2, "apply_chat_template": True, "fewshot_as_multiturn": True}
+    run(results, [task], model="org/one", **given, **with_the_same_shots(tmp_path))
+    if templates == "two":
+        monkeypatch.setattr(ScriptedModel, "apply_chat_template", other_template)
+        monkeypatch.setattr(ScriptedModel, "chat_template", lambda self, name: "another")
+    run(results, [task], model="org/two", **{**given, **settings(tmp_path / "second")})
+    row = row_of(compare([results], baseline="org/one"), task, "org/two")
+    if reason:
+        assert row.difference is None
+        assert reason in joined(row.why_not)
+        asked = row_of(compare([results], baseline="org/one", across_settings=True), task, "org/two")
+        assert "different chat templates" not in joined(asked.remarks)
+    else:
+        assert row.difference is not None
+        assert ("different chat templates" in joined(row.remarks)) == (templates == "two")
+
+
+def forget_the_shots(content):
+    content["configs"]["riddles_closed"]["metadata"].pop("mera_ru_shots")
+
+
+def describe(content):
+    content["configs"]["riddles_closed"]["description"] = "Отгадайте."
+
+
+@pytest.mark.parametrize("change", [forget_the_shots, describe])
+def test_prompts_are_not_called_the_same_where_that_is_not_sure(tmp_path, monkeypatch, change):
+    results, task = tmp_path / "results", "riddles_closed"
+    data = with_the_same_shots(tmp_path)
+    for model in ("org/one", "org/two"):
+        run(results, [task], model=model, num_fewshot=2, apply_chat_template=True, **data)
+        monkeypatch.setattr(ScriptedModel, "apply_chat_template", other_template)
+    assert row_of(compare([results], baseline="org/one"), task, "org/two").difference is not None
+    edit_json(results_file(results, "org/two"), change)
+    row = row_of(compare([results], baseline="org/one"), task, "org/two")
+    assert joined(row.why_not) == "8 of 8 common documents have other prompts"
 
 
 def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(copied, mera_ru):
@@ -123,3 +192,28 @@ def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(co
         assert "12 †" in shown
         assert f"† org/other: 12 of 60 documents of {TASK}." in shown
         assert f"† {MIDDLE}" not in shown
+
+
+@pytest.mark.parametrize("lacking", [WEAK, MIDDLE])
+def test_a_difference_over_a_part_of_what_a_score_is_over_is_marked(copied, mera_ru, lacking):
+    log = log_file(copied, lacking)
+    log.write_bytes(log.read_bytes()[:-300])  # the last line, a flexible one
+    texts = {
+        "exact_match": f"the difference in {TASK} is over the 59 documents that both have a score for",
+        "group_exact_match": f"the difference in {TASK} is over the 19 groups that both have a score for",
+    }
+    logs = [log_file(copied, model) for model in (WEAK, MIDDLE)]
+    data = json.loads(mera_ru("compare", *logs, "--baseline", WEAK, "--format", "json").out)
+    compared = [row for row in data["scores"] if row["model"] == MIDDLE]
+    for row in compared:
+        wanted = [texts[row["metric"]]] if row["metric"] in texts and row["pipeline"] == FLEXIBLE else []
+        if row["metric"] in texts:
+            assert row["remarks"] == wanted
+    for form in ("table", "markdown"):
+        shown = mera_ru("compare", *logs, "--baseline", WEAK, "--format", form).out.replace("\\", "")
+        assert all(f"* {MIDDLE} against {WEAK}: {text}." in shown for text in texts.values())
+    page = build(compare([copied], baseline=WEAK))
+    assert texts["exact_match"] in page
+    assert f"разность в {TASK} посчитана по тем заданиям, за которые балл есть у обоих: 59" in page
+    mean = next(r for r in compare([copied], baseline=WEAK).means if (r.model, r.pipeline) == (MIDDLE, FLEXIBLE))
+    assert joined(mean.remarks) == texts["exact_match"]

@@ -85,7 +85,7 @@ function renderIntervals() {
     const content = [intervalPlot(scores, chance ? chance.chance : null, [0, 1], taskName(task))];
     const differences = shown.filter((row) => row.difference).map((row) => ({
       model: row.model,
-      label: row.model + (row.remarks.length ? ` (${say("settings_differ")})` : ""),
+      label: row.model + (row.remarks.length ? ` (${say("with_note")})` : ""),
       text: signed(row.difference.value),
       ...row.difference,
     }));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from mera_ru_tasks.reading import tails
 from mera_ru_tasks.reading.letters import JUDGING, as_letter
@@ -27,6 +28,19 @@ def without_refuted(found: list[str], rest: str, letters: str) -> str | None:
         return rest
     refuted = {as_letter(capital, letters) for span in _REFUTED.findall(rest) for capital in _CAPITAL.findall(span)}
     return None if refuted & set(found) else _REFUTED.sub(" ", rest)
+
+
+def is_taken_back(below: Sequence[str], found: list[str], letters: str) -> bool:
+    """Whether lines below an answer say that it is wrong, or doubt it or put another letter in its place."""
+    filled = [line for line in below if line]
+    if filled and tails.denies(filled[0]):
+        return True
+    for line in filled:
+        if tails.corrects(line) or tails.hedges(line) or tails.adds(line):
+            rest = without_refuted(found, line, letters)
+            if rest is None or named(rest, letters) - set(found):
+                return True
+    return False
 
 
 def further_labels(found: list[str], rest: str, letters: str) -> list[str] | None:

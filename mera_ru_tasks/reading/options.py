@@ -9,7 +9,7 @@ from mera_ru_tasks import strict
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading import tails
 from mera_ru_tasks.reading.letters import AFFIRMING, LEAD_WORDS, parse_letters
-from mera_ru_tasks.reading.mentions import further_labels, named, without_refuted
+from mera_ru_tasks.reading.mentions import further_labels, is_taken_back, named, without_refuted
 from mera_ru_tasks.reading.text import BULLET, LIMIT, WORD
 
 _LATIN = re.compile("[A-Za-z]")
@@ -106,7 +106,7 @@ def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str
             continue
         more = letters_of_line(line, letters)
         if more is None or not near or not _goes_on(first, found[-1], more):
-            taken_back = any(tails.corrects(below) and named(below, letters) - set(found) for below in lines[number:])
+            taken_back = is_taken_back(lines[number:], found, letters)
             return found if _only_follows(line, found, first, letters) and not taken_back else []
         if first.explained and any(map(tails.refutes, lines[: number + 1])):
             return []

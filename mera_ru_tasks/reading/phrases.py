@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mera_ru_tasks.reading import tails
-from mera_ru_tasks.reading.text import BULLET, WORD, in_cyrillic
+from mera_ru_tasks.reading.text import BULLET, WORD, fold, in_cyrillic
 
 # A phrase of more words is a sentence.
 _MOST_WORDS = 8
@@ -48,8 +48,8 @@ _CUT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BRACKET = re.compile(r"([()\[\]])")
-# What a model leaves of the next turn of a chat that it makes up.
-_TURNS = frozenset("user assistant system model human пользователь ассистент система".split())
+# What ends a response, or begins the next turn of a chat that a model makes up.
+_CLOSINGS = frozenset("спасибо конец готово end done user assistant system model human пользователь ассистент".split())
 _SEMICOLON = re.compile(r"[\s;]*;[\s;]*")
 
 
@@ -79,7 +79,7 @@ def parse_phrase(line: str) -> str:
         alternative = tails.without_or(aside)
         if alternative != aside:
             text += f"; {alternative}"
-        elif tails.takes_back(aside):
+        elif tails.takes_back(aside) or tails.replaces(aside):
             return ""
     words = " ".join(in_cyrillic(_trimmed(text.replace('"', ""))).lower().split())
     phrase = _SEMICOLON.sub("; ", words) if ";" in words else words
@@ -88,9 +88,9 @@ def parse_phrase(line: str) -> str:
 
 def parse_phrases(lines: list[str]) -> str:
     """Read a phrase from the first line, and from those that go on with it: a list's, or «или …»."""
-    if _is_replaced(lines[1:]):
-        return ""
     phrases = [parse_phrase(lines[0])]
+    if _is_replaced(lines[1:], phrases[0]):
+        return ""
     listed = BULLET.match(lines[0])
     for line in lines[1:]:
         alternative = tails.without_or(line)
@@ -100,12 +100,16 @@ def parse_phrases(lines: list[str]) -> str:
     return "; ".join(phrases) if all(phrases) else ""
 
 
-def _is_replaced(lines: list[str]) -> bool:
-    """Whether the lines below a phrase give another: a bare one, or one in its place."""
+def _is_replaced(lines: list[str], phrase: str) -> bool:
+    """Whether the lines below a phrase give another: a bare one, or one in its place, or say that it is wrong."""
     below = lines[0] if lines else ""
-    goes_on = BULLET.match(below) or below != tails.without_or(below) or tails.gives_reason(below)
-    is_second = is_bare_phrase(below) and not goes_on and below.lower() not in _TURNS
-    return is_second or tails.replaces(next(filter(None, lines), ""))
+    goes_on = BULLET.match(below) or below != tails.without_or(below) or tails.gives_reason(below) or below[:1] in "(["
+    if not goes_on and is_bare_phrase(below) and below.lower().strip(" .!") not in _CLOSINGS:
+        return fold(parse_phrase(below)) != fold(phrase)
+    filled = [line for line in lines if line]
+    if filled and (tails.denies(filled[0]) or tails.hedges_phrase(filled[0])):
+        return True
+    return any(map(tails.replaces, filled))
 
 
 def is_bare_phrase(line: str) -> bool:

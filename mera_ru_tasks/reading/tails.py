@@ -7,7 +7,7 @@ import re
 # Words that put another answer beside the one before them, and those that make a guess of the one behind them.
 _HEDGE = (
     "(?:или|либо|а также|(?:а |но )?(?:возможно|вероятно|наверное?|может быть|может)|нет|хотя|точнее|вернее|впрочем"
-    r"|не уверена?)\b"
+    r"|вс[её]-таки|вс[её] же|or|maybe|perhaps|alternatively|не уверена?)\b"
 )
 _GUESS = r"(?:скорее|видимо|похоже|кажется|думаю)\b"
 # Words that say of an answer that it is wrong, and those that say so of others: «Б и В противоречат тексту».
@@ -18,12 +18,18 @@ REFUTATION = rf"(?i:{_DENIAL}|(?:не (?:соответств|вяж|согла�
 # Words by which a writer takes back what stands above, and that announce a second answer. «Ошибка» is not among them:
 # that is what explanations say of other options.
 _CORRECTION = (
-    r"(?:ой|упс|стоп|ошибся|ошиблась|ошибаюсь|моя ошибка|исправл(?:ение|яю|яюсь|ю)|поправ(?:ка|лю|люсь|ляюсь)"
-    r"|правильнее|на самом деле|wait|oops|actually|correction)\b"
+    r"(?:ой|упс|стоп|(?:я )?ошиб(?:ся|лась|аюсь)|моя ошибка|исправл(?:ение|ено|енн\w+|яю|яюсь|ю)"
+    r"|поправ(?:ка|лю|люсь|ляюсь)|правильнее|на самом деле|погодите?|подождите?|постойте?|извини(?:те)?|прошу прощения"
+    r"|передумала?|(?:но |однако )(?:правильн|верн)\w*|wait|oops|actually|correction|sorry|the correct answer)\b"
 )
-_SECOND = r"(?:втор|друг|ещ[её] один|альтернативн|запасн|возможн)\w* (?:вариант|ответ|отгадка|версия)\w*\b"
+_SECOND = (
+    r"(?:(?:втор|друг|ещ[её] один|альтернативн|запасн|возможн)\w* (?:вариант|ответ|отгадка|версия)\w*\b"
+    r"|ещ[её] вариант\b|вариант 2\b|альтернатива\b)(?! не\b)"
+)
 # What a list of all options says of one: how likely it is, or that it is none.
-_CELL = r" ?(?:[:—–=-]|\() ?(?:[01]\b|\d{1,3}(?:[.,]\d+)? ?%|(?:нет|no)\b)"
+_NEGATIVE = rf"(?:(?:{_DENIAL}|нет|no|ложь|[nf])(?!\w)|[-−–—](?![\w ]))"
+_SHARE = r"(?:\d{1,2}(?:[.,]\d+)? ?%|[01](?!\w|\)| ?\. ?\w\w))"
+_CELL = rf" ?(?:(?:[:—–=-]|\() ?(?:{_SHARE}|{_NEGATIVE})|\( ?[01] ?\))"
 _REASON = r"(?:потому что|потому|поскольку|так как|ведь|ибо|т\. ?к\.)(?!\w)"
 _EXPLANATION = r"(?:пояснени|объяснени|обосновани|комментари|разбор|причин)\w{0,2}\b"
 
@@ -37,11 +43,15 @@ _ALTERNATIVE_HEAD = _at_head(r"(?:или|либо)\b")
 _HEDGE_HEAD = _at_head(_HEDGE)
 _UNSURE_HEAD = _at_head(_HEDGE, _GUESS)
 _TAKING_BACK_HEAD = _at_head(_HEDGE, rf"(?:это )?{_DENIAL}")
-_SECOND_HEAD = _at_head(
-    _CORRECTION, _SECOND, r"нет,", r"(?:возможно|вероятно|наверное?|может быть|скорее|точнее|вернее)\b"
+_REPLACEMENT_HEAD = _at_head(_CORRECTION, _SECOND)
+_FURTHER_HEAD = _at_head(r"(?:also|также|тоже|и|no|скорее|ошибка)\b", r"не [А-Я]\b")
+_PHRASE_HEDGE_HEAD = _at_head(
+    r"(?:нет|no),(?! (?:он|она|оно|они)\b)",
+    r"(?:возможно|вероятно|наверное?|может быть|может|скорее|точнее|вернее|maybe|perhaps|or)\b(?! не\b|,? потому)",
 )
-_CORRECTS = re.compile(rf"\b{_CORRECTION}", re.IGNORECASE)
-_TABLE = re.compile(rf"^{_CELL}|(?<![^\W_])[А-ЯA-Z]{_CELL}")
+_CORRECTS = re.compile(rf"(?:^|[.!?…] )\W*{_CORRECTION}|\b(?:правильн|верн)\w* (?:ответ|вариант)\w*\b", re.IGNORECASE)
+_TABLE = re.compile(rf"^(?i:{_CELL})|(?<![^\W_])[А-ЯA-Z](?i:{_CELL})")
+_DENIAL_ALONE = re.compile(rf"\W*(?:(?:нет,? )?это )?{_DENIAL}\W*", re.IGNORECASE)
 _NARROWS = re.compile(r"\b(?:только|лишь|из них|only)\b", re.IGNORECASE)
 _REASON_HEAD = _at_head(_REASON, _EXPLANATION)
 _REFUTES = re.compile(rf"\b{REFUTATION}")
@@ -70,13 +80,28 @@ def takes_back(text: str) -> bool:
 
 
 def corrects(text: str) -> bool:
-    """Whether the text, which stands on a line below an answer, says anywhere that the answer was a slip."""
+    """Whether the text, which stands below an answer, says at the head of a sentence that the answer was a slip."""
     return _CORRECTS.search(text) is not None
 
 
 def replaces(text: str) -> bool:
-    """Whether the text, which stands on a line below a word or phrase, gives another in its place or beside it."""
-    return _SECOND_HEAD.match(text) is not None
+    """Whether the text, which stands below or behind an answer, begins by putting another in its place."""
+    return _REPLACEMENT_HEAD.match(text) is not None
+
+
+def adds(text: str) -> bool:
+    """Whether the text, which stands below letters, begins as if another letter came to them or took their place."""
+    return _FURTHER_HEAD.match(text) is not None or replaces(text)
+
+
+def hedges_phrase(text: str) -> bool:
+    """Whether the text, which stands on the line below a word or phrase, begins by doubting it."""
+    return _PHRASE_HEDGE_HEAD.match(text) is not None
+
+
+def denies(text: str) -> bool:
+    """Whether the text says of what stands above it that it is wrong, and no more."""
+    return _DENIAL_ALONE.fullmatch(text) is not None
 
 
 def is_table(text: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from mera_ru_tasks.benchmarks import AnswerFormat
 from mera_ru_tasks.reading import tails
 from mera_ru_tasks.reading.letters import LEAD_WORDS, as_letter, parse_letters
-from mera_ru_tasks.reading.mentions import further_labels, named, without_refuted
+from mera_ru_tasks.reading.mentions import further_labels, is_taken_back, named, without_refuted
 from mera_ru_tasks.reading.phrases import count_words, is_bare_phrase, is_sentence, parse_phrase
 from mera_ru_tasks.reading.text import BULLET, WORD
 
@@ -36,7 +36,10 @@ def letter_and_unit(lines: list[str], answer_format: AnswerFormat) -> str:
         return ""
     following = WORD.search(rest)
     unit = _unit_behind(rest, following) if following else _unit_below(lines[1:], answer_format.letters)
-    if unit and _is_another(lines[1:] if following else lines[2:], found, answer_format.letters):
+    below = lines[1:]
+    if is_taken_back(below, found, answer_format.letters) or (
+        unit and _is_another(below, found, answer_format.letters)
+    ):
         return ""
     return "" if unit is None else "; ".join(filter(None, (found[0], unit)))
 
@@ -63,13 +66,13 @@ def _without_noun(text: str) -> str:
 
 
 def _is_another(lines: list[str], found: list[str], letters: str) -> bool:
-    """Whether the first line below an answer is another, perhaps behind «или», or any line takes the answer back."""
-    first = tails.without_or(BULLET.sub("", lines[0])) if lines else ""
-    parsed = parse_letters(first, letters)
-    if parsed is not None and not set(parsed[0]) <= set(found):
-        return True
-    others = (line for number, line in enumerate(lines) if tails.corrects(line) or (not number and tails.hedges(line)))
-    return any(named(line, letters) - set(found) for line in others)
+    """Whether the first line below an answer is another, perhaps behind «или», or a later one is but a letter."""
+    for number, line in enumerate(filter(None, lines)):
+        parsed = parse_letters(tails.without_or(BULLET.sub("", line)), letters)
+        is_other = parsed is not None and not set(parsed[0]) <= set(found)
+        if parsed is not None and is_other and (WORD.search(parsed[1]) is None or (not number and line is lines[0])):
+            return True
+    return False
 
 
 def _unit_below(lines: list[str], letters: str) -> str | None:

@@ -100,7 +100,7 @@ def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
 
 
 # What parts the answers where several are given: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
-_BETWEEN_ANSWERS = re.compile(r"\s*[;,/]\s*(?:(?:или|либо|и)\s+)?|\s+(?:или|либо|и)\s+")
+_BETWEEN_ANSWERS = re.compile(r" ?[;,/] ?(?:(?:или|либо|и) )?| (?:или|либо|и) ")
 
 
 def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
@@ -118,7 +118,7 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
 
 
 def _answers(text: str) -> list[str]:
-    return sorted(fold(answer) for answer in _BETWEEN_ANSWERS.split(text))
+    return sorted(fold(answer) for answer in _BETWEEN_ANSWERS.split(" ".join(text.split())))
 
 
 def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:

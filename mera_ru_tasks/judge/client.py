@@ -102,7 +102,9 @@ class JudgeClient:
             try:
                 completion = await self._try_once(message) or await self.complete(message)
             except (openai.APIError, MalformedReplyError) as error:
-                raise NoVerdictError(redact(explain(error)), judge_is_gone=True) from None
+                # A request that the server refuses (a filter, a limit of length) says nothing of the next one.
+                refused = isinstance(error, (openai.BadRequestError, openai.UnprocessableEntityError))
+                raise NoVerdictError(redact(explain(error)), judge_is_gone=not refused) from None
             spent[0] += completion.prompt_tokens
             spent[1] += completion.completion_tokens
             # Read before the key is replaced, which a number or a word of the reply may be part of.

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.keys import SHORTEST
+from mera_ru_tasks.paths import expanded
 
 API_BASE = "LM_EVAL_JUDGE_API_BASE"
 MODEL = "LM_EVAL_JUDGE_MODEL"
@@ -103,10 +104,10 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
         api_base=_address(values[API_BASE]),
         model=values[MODEL],
         key=_key(key_name, values[key_name]),
-        cache=read(CACHE, lambda value: Path(value).expanduser(), default_cache(values)),
+        cache=read(CACHE, expanded, default_cache(values)),
         concurrency=read(CONCURRENCY, _concurrency, Settings.concurrency),
         timeout=read(TIMEOUT, _timeout, Settings.timeout),
-        prompt=read(PROMPT, lambda value: Path(value).expanduser(), Settings.prompt),
+        prompt=read(PROMPT, expanded, Settings.prompt),
         extra=read(EXTRA, _extra, Settings.extra),
         skip_exact=read(SKIP_EXACT, _switch, Settings.skip_exact),
     )

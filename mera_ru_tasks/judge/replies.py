@@ -72,8 +72,8 @@ def _count(usage: Any, name: str) -> int:
     return count if isinstance(count, int) and count > 0 else 0
 
 
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
-_SCORE_LINE = re.compile(r"[*_]*(?:оценка|score)[*_]*\s*[:=][*_]*\s*[*_]*([012])[*_]*\.?", re.IGNORECASE)
+_SCORE_LINE = re.compile(r"(?:оценка|score) ?[:=] ?([012])\.?", re.IGNORECASE)
+_LONGEST_SCORE_LINE = 60
 
 
 def parse_verdict(text: str) -> tuple[int, str] | None:
@@ -90,18 +90,26 @@ def parse_verdict(text: str) -> tuple[int, str] | None:
     if whole is not None:
         return whole
     text = reading.drop_reasoning(text).strip()
-    fenced = _FENCE.fullmatch(text)
-    if fenced:
-        text = fenced[1].strip()
+    head, _, fenced = text.partition("\n")
+    if head.rstrip() in ("```", "```json") and fenced.endswith("```"):
+        text = fenced.removesuffix("```").strip()
     if text.startswith("{"):
         return _from_json(text)
     if text in map(str, SCALE):
         return int(text), ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    scores = [match for line in lines if (match := _SCORE_LINE.fullmatch(line))]
-    if len(scores) == 1 and scores[0].string == lines[-1]:
-        return int(scores[0][1]), "\n".join(lines[:-1])
+    scores = [(number, score) for number, line in enumerate(lines) if (score := _score_of_line(line)) is not None]
+    if len(scores) == 1 and scores[0][0] == len(lines) - 1:
+        return scores[0][1], "\n".join(lines[:-1])
     return None
+
+
+def _score_of_line(line: str) -> int | None:
+    """The score that a line gives, whatever emphasis is on it; None where it is another line."""
+    if len(line) > _LONGEST_SCORE_LINE:
+        return None
+    found = _SCORE_LINE.fullmatch(" ".join(re.sub("[*_]", "", line).split()))
+    return int(found[1]) if found else None
 
 
 def _from_json(text: str) -> tuple[int, str] | None:

@@ -193,6 +193,15 @@ def test_a_server_that_dies_half_way(tmp_path, caplog):
     assert all(before in (None, after) for before, after in zip(scores(first), scores(sound), strict=True))
 
 
+def test_a_question_that_the_server_refuses_costs_that_question_alone(tmp_path):
+    def faults(message, attempt):
+        return "400" if "загадка 3" in message else None
+
+    with StubJudge(faults=faults) as stub:
+        verdicts = engine.judge(many(8), settings_for(stub, tmp_path, concurrency=1, retries=0))
+    assert [number for number, verdict in enumerate(verdicts) if verdict.score is None] == [3]
+
+
 def test_the_closing_line(tmp_path, caplog):
     documents = [*many(5), riddle(10, "Ответ: лук"), riddle(11, ""), riddle(12, "репа", outputs="")]
     with StubJudge() as stub, caplog.at_level(logging.INFO, "lm_eval"):

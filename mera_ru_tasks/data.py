@@ -18,6 +18,7 @@ from mera_ru_tasks.benchmarks import Benchmark
 from mera_ru_tasks.checks import Problem, check_rows, format_of
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.files import SPLITS, benchmark_folder, dataset_folder, fill_in_prompts, read_splits
+from mera_ru_tasks.paths import expanded
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -102,7 +103,7 @@ def _local_folder(benchmark: Benchmark, data: str | Path | None) -> Path | None:
     if benchmark.path:
         return dataset_folder(benchmark.path)
     named = data or os.environ.get("MERA_RU_DATA")
-    return benchmark_folder(Path(named).expanduser(), benchmark) if named else None
+    return benchmark_folder(expanded(named), benchmark) if named else None
 
 
 _WAYS_OUT = (

@@ -17,6 +17,16 @@ def printable(text: object) -> str:
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], str(text))
 
 
+def in_json(text: str) -> str:
+    """A JSON text in which such characters are spelled as JSON does; they stand in its strings alone."""
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def encodable(text: str) -> str:
+    """The text with halves of characters, which no file can hold, replaced."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
 def say(text: object) -> None:
     """Print to standard output."""
     print(printable(text))

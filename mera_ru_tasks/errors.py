@@ -6,6 +6,8 @@ import os
 import sys
 from types import TracebackType
 
+from mera_ru_tasks.display import printable
+
 
 class MeraRuError(Exception):
     """A user's mistake or a missing resource. The message says what, where and the way out; no traceback helps."""
@@ -46,7 +48,7 @@ def show_without_traceback() -> None:
 
     def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if isinstance(error, MeraRuError) and os.environ.get("LMEVAL_LOG_LEVEL", "").upper() != "DEBUG":
-            print(f"Error: {error}", file=sys.stderr)
+            print(f"Error: {printable(error)}", file=sys.stderr)
         else:
             previous(kind, error, traceback)
 

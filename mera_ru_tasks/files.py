@@ -15,6 +15,7 @@ from typing import Any
 from mera_ru_tasks.benchmarks import Benchmark
 from mera_ru_tasks.checks import Problem, row_id
 from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.paths import expanded
 
 SPLITS = ("test", "shots")
 
@@ -42,7 +43,7 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
 
 def dataset_folder(path: Path) -> Path:
     """The folder of a user's own dataset, which a task names itself; raises DataError where it is none."""
-    folder = path.expanduser()
+    folder = expanded(path)
     start = "" if folder.is_absolute() else f"; a relative path counts from where the command is started, {Path.cwd()}"
     _must_be_folder(folder, f"Name the folder that holds test.json in the task's `mera_ru_path`{start}.")
     return folder
@@ -99,7 +100,8 @@ def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
 def _whole(shards: list[Path], name: Path) -> list[Path]:
     """The shards, where all that their names count are there: a part of a test set would give a number all the same."""
     wanted = int(shards[0].stem.rpartition("-")[2]) if shards[0].stem.rpartition("-")[2].isdecimal() else 0
-    if len(shards) != wanted:
+    split = shards[0].name.partition("-")[0]
+    if [shard.name for shard in shards] != [f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)]:
         raise DataError(
             f"{name}: {len(shards)} files where their names count {wanted}. Fetch the missing ones, or keep one set."
         )

@@ -62,7 +62,7 @@ def own_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     for name, value in (("mera_ru_path", path), ("mera_ru_hub", hub), ("mera_ru_type_field", type_field)):
         if value is not None and not (isinstance(value, str) and value):
             raise _wrong(task, name, f"{value!r} is no name", "Write it as a string.")
-    if type_field in ("id", "group_size"):
+    if type_field in ("id", "group_id", "group_size"):
         raise _wrong(task, "mera_ru_type_field", f"`meta.{type_field}` says something else", "Name another field.")
     if (path is None) == (hub is None):
         what = "the data are named twice" if path else "the data are not named"

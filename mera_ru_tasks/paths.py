@@ -1,8 +1,18 @@
-"""Where the package's own files are, installed or in a checkout."""
+"""Where files are: the package's own, installed or in a checkout, and those that a user names."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+
+
+def expanded(path: str | Path) -> Path:
+    """A path with `~` in it as it is meant; where there is no such user, as it stands, which then does not exist."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def yaml_folder() -> Path:

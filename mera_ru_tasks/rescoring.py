@@ -16,7 +16,7 @@ from mera_ru_tasks import data, scoring, strict
 from mera_ru_tasks.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import DataError, RunError
 from mera_ru_tasks.runs import TaskLog, find_logs, is_ours, newest
-from mera_ru_tasks.samples import FLEXIBLE, STRICT, Sample
+from mera_ru_tasks.samples import FLEXIBLE, STRICT, Sample, check_document
 
 if TYPE_CHECKING:
     from mera_ru_tasks.judge.config import Settings
@@ -72,8 +72,11 @@ def read_documents(
 
     Raises:
         DataError: the data lack a document, or hold another question under its id.
+        RunError: a logged document is not as our loader makes it.
     """
     samples = list(log.samples(pipeline))
+    for sample in samples:
+        check_document(sample, log.task)
     if references is None or has_shipped_data(log):
         return [(sample, sample.doc) for sample in samples]
     documents = _documents_by_id(log, references)

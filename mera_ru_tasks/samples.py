@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mera_ru_tasks.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import RunError
 
 # The names of the pipelines in the YAML files.
@@ -98,6 +99,32 @@ def parse_sample(place: str, line: bytes) -> Sample:
             f"{place}: the field `{field}` is missing or not as lm-eval 0.4.12 and later write it. "
             "Make the log with a newer lm-eval."
         ) from None
+
+
+# What else a user's own rows hold in `meta` is theirs.
+_NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
+_FORMAT = {"letters": str, "most": int, "unit": bool}
+
+
+def check_document(sample: Sample, task: str) -> None:
+    """Raise RunError unless a sample's document is as our loader makes those of the task."""
+    doc = sample.doc
+    inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
+    numbers = _NUMBERS if benchmark_of_task(task) else ("id",)
+    good = {
+        "instruction": isinstance(doc.get("instruction"), str),
+        "inputs": isinstance(inputs, Mapping) and all(isinstance(text, str) for text in inputs.values()),
+        "outputs": isinstance(doc.get("outputs"), str),
+        "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in numbers),
+        "answer_format": isinstance(answer_format, Mapping)
+        and {name: type(value) for name, value in answer_format.items()} == _FORMAT,
+    }
+    for name, is_good in good.items():
+        if not is_good:
+            raise RunError(
+                f"{sample.place}: the document's field `{name}` is not as this package's loader makes it, so this is "
+                "no log of its task. Run the task as the package defines it."
+            )
 
 
 class _FieldError(Exception):

@@ -128,6 +128,29 @@ def test_other_instructions_and_forms_of_answer_are_other_questions(tmp_path):
     assert isinstance(called.exception, DataError) and "is another one in" in str(called.exception)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("meta", None),
+        ("answer_format", {}),
+        ("outputs", 5),
+        ("answer_format", {"letters": [], "most": 1, "unit": False}),
+    ],
+    ids=str,
+)
+def test_a_document_of_another_form_is_named(tmp_path, field, value):
+    run(tmp_path, ["riddles_sample"])
+    (file,) = tmp_path.rglob("samples_*.jsonl")
+    lines = file.read_text("utf-8").split("\n")
+    row = json.loads(lines[2])
+    row["doc"][field] = value
+    lines[2] = json.dumps(row)
+    file.write_text("\n".join(lines), "utf-8")
+    error = score(tmp_path).exception
+    assert isinstance(error, RunError)
+    assert f"line 3: the document's field `{field}` is not as this package's loader makes it" in str(error)
+
+
 def test_other_tasks_logs_are_refused(tmp_path):
     file = tmp_path / "samples_gsm8k_2024-01-01T00-00-00.jsonl"
     row = {"doc_id": 0, "doc": {}, "filter": "x", "metrics": [], "doc_hash": "", "prompt_hash": ""}

@@ -7,6 +7,7 @@ command line.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -54,6 +55,9 @@ def _options(
 
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit status 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # where the terminal's encoding lacks a character
     try:
         app()
     except MeraRuError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.cli.output import require_new
-from mera_ru_tasks.display import printable, say
+from mera_ru_tasks.display import encodable, printable, say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.comparison.comparing import Comparison
@@ -149,7 +149,7 @@ def _write(comparison: Comparison, form: Format, output: Path | None) -> None:
         say(text.rstrip("\n"))
         return
     with output.open("x", encoding="utf-8", newline="\n") as stream:
-        stream.write(text)
+        stream.write(encodable(text))
     _note(f"Wrote {output}.")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mera_ru_tasks.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.runs import TaskLog
-from mera_ru_tasks.samples import Sample, parse_sample
+from mera_ru_tasks.samples import Sample, check_document, parse_sample
 from mera_ru_tasks.scoring import reference_digest
 
 # A metric in a pipeline; for judges outside the harness the pipeline is `judge NAME`.
@@ -25,8 +24,6 @@ METRICS = (
     "judge_score",
     "group_judge_score",
 )
-
-_NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Fault:
     what: str
 
 
-def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer], list[Fault]]:
+def read_answers(log: TaskLog, pool: dict[tuple[str, str], Any]) -> tuple[dict[str, Answer], list[Fault]]:
     """Read a log line by line; a broken line costs that line alone.
 
     Args:
@@ -99,8 +96,6 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
     answers: dict[str, Answer] = {}
     faults: list[Fault] = []
     seen: set[tuple[str, str]] = set()
-    # What else a user's own rows hold in `meta` is theirs.
-    numbers = _NUMBERS if benchmark_of_task(log.task) else ("id",)
     with log.file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -115,8 +110,8 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
                     # NaN is a missing verdict (see `scoring.score_judged`).
                     if name in METRICS and not (name == "judge_score" and part != part)
                 }
-                if sample.doc_hash not in pool:
-                    _check_document(sample, numbers)
+                if ("document", sample.doc_hash) not in pool:
+                    check_document(sample, log.task)
             except RunError as error:
                 faults.append(Fault(number, str(error)))
                 continue
@@ -133,34 +128,15 @@ def read_answers(log: TaskLog, pool: dict[str, Any]) -> tuple[dict[str, Answer],
     return answers, faults
 
 
-def _answer(sample: Sample, pool: dict[str, Any]) -> Answer:
+def _answer(sample: Sample, pool: dict[tuple[str, str], Any]) -> Answer:
     return Answer(
         sample.doc_id,
-        pool.setdefault(sample.doc_hash, sample.doc),
-        pool.setdefault(sample.prompt, sample.prompt),
+        pool.setdefault(("document", sample.doc_hash), sample.doc),
+        pool.setdefault(("prompt", sample.prompt), sample.prompt),
         sample.prompt_hash,
         sample.generation,
         sample.response,
     )
-
-
-def _check_document(sample: Sample, numbers: Sequence[str]) -> None:
-    """Raise RunError unless the document is as our loader makes them; `numbers` are the `meta` fields that hold one."""
-    doc = sample.doc
-    inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
-    good = {
-        "instruction": isinstance(doc.get("instruction"), str),
-        "inputs": isinstance(inputs, Mapping) and all(isinstance(text, str) for text in inputs.values()),
-        "outputs": isinstance(doc.get("outputs"), str),
-        "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in numbers),
-        "answer_format": isinstance(answer_format, Mapping) and set(answer_format) == {"letters", "most", "unit"},
-    }
-    for name, is_good in good.items():
-        if not is_good:
-            raise RunError(
-                f"{sample.place}: the document's field `{name}` is not as this package's loader makes it, so this is "
-                "no log of its task. Run the task as the package defines it."
-            )
 
 
 def checked(name: str, part: Any, place: str) -> Any:

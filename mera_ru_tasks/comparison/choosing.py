@@ -124,7 +124,10 @@ def _without_results(log: TaskLog, model: str) -> Remark:
 
 
 def _short_names(models: Iterable[str]) -> dict[str, str]:
-    """A label for each model, in the order met: of a local path as much of its end as tells it from the others."""
+    """A label for each model, in the order met: of a local path as much of its end as tells it from the others.
+
+    Never all of it: a label stands in reports, which name no folder of the machine.
+    """
     names = list(dict.fromkeys(models))
     paths = {name: _as_path(name) for name in names}
 
@@ -134,7 +137,10 @@ def _short_names(models: Iterable[str]) -> dict[str, str]:
             end = "/".join(parts[-length:])
             if sum(path == end or path.endswith(f"/{end}") for path in paths.values()) == 1:
                 return end
-        return name
+        if not parts:
+            return name
+        alike = [path for path in paths.values() if path.endswith(f"/{parts[-1]}")]
+        return f"{parts[-1]} ({alike.index(paths[name]) + 1})"
 
     return {name: label(name) for name in names}
 
@@ -153,7 +159,7 @@ def _choices(logs: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping
     """Which logs were taken of each run."""
     found = []
     for run in dict.fromkeys(log.run for log in chosen):
-        tasks = [log.task for log in chosen if log.run is run]
+        tasks = [log.task for log in chosen if log.run == run]
         older = [log for log in logs if log not in chosen and log.run.model == run.model and log.task in tasks]
         left = remark("older", files=", ".join(log.file.name for log in older)) if older else ""
         place = remark("in_folder", folder=run.folder, private=True)

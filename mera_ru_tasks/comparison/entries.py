@@ -94,8 +94,9 @@ class Entry:
     @cached_property
     def clusters(self) -> Mapping[str, int]:
         """The regionalism of each document that is of one; documents that stand alone, and groups, are not in it."""
-        groups = ((key, answer.doc["meta"].get("group_id")) for key, answer in self.answers.items())
-        return {key: group for key, group in groups if isinstance(group, int)}
+        # Our loader writes a size where documents count in groups; a user's own rows may hold any `group_id`.
+        metas = ((key, answer.doc["meta"]) for key, answer in self.answers.items())
+        return {key: meta["group_id"] for key, meta in metas if meta.get("group_size") is not None}
 
 
 def _group_name(group: int) -> str:
@@ -130,7 +131,7 @@ def load(paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: b
     """
     chosen = choose(paths, names)
     problems = [*chosen.problems]
-    pool: dict[str, Any] = {}
+    pool: dict[tuple[str, str], Any] = {}
     entries = [
         entry
         for log in chosen.logs
@@ -142,7 +143,7 @@ def load(paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: b
 
 
 def _read(
-    log: TaskLog, model: str, across_settings: bool, pool: dict[str, Any], problems: list[Remark]
+    log: TaskLog, model: str, across_settings: bool, pool: dict[tuple[str, str], Any], problems: list[Remark]
 ) -> Entry | None:
     benchmark, variants = benchmark_of_task(log.task) or (None, ())
     answers, faults = read_answers(log, pool)

@@ -16,6 +16,7 @@ from mera_ru_tasks.comparison.comparing import Comparison
 from mera_ru_tasks.comparison.remarks import joined
 from mera_ru_tasks.comparison.results import Row
 from mera_ru_tasks.comparison.tables import Table, tables
+from mera_ru_tasks.display import in_json
 from mera_ru_tasks.statistics import LEVEL, Estimate
 
 
@@ -94,7 +95,7 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
 
 def to_json(comparison: Comparison) -> str:
     """A comparison as a JSON text."""
-    return json.dumps(to_data(comparison), ensure_ascii=False, indent=2) + "\n"
+    return in_json(json.dumps(to_data(comparison), ensure_ascii=False, indent=2)) + "\n"
 
 
 _SCORE = ("value", "low", "high", "n", "clusters")
@@ -144,7 +145,7 @@ def _lines(data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
 
 def _no_formula(value: Any) -> Any:
     """Keep a spreadsheet from taking a hostile name for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
+    return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@") else value
 
 
 def to_markdown(comparison: Comparison) -> str:

@@ -13,7 +13,7 @@ from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.files import benchmark_folder, dataset_folder, fill_in_prompts, read_splits
 from mera_ru_tasks.names import suggest
 from mera_ru_tasks.own_dataset import of_file
-from mera_ru_tasks.paths import sample_folder, task_names
+from mera_ru_tasks.paths import expanded, sample_folder, task_names
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def sources(target: str, benchmark: str | None = None) -> list[Source]:
     """
     if _is_task_file(target):
         return [_of_file(target)[0]]
-    path = Path(target).expanduser()
+    path = expanded(target)
     if benchmark is not None:
         if not path.is_dir():
             raise DataError(f"{path} is no folder. Name the one that holds test.json.")
@@ -107,7 +107,7 @@ def _is_task_file(name: str) -> bool:
 
 
 def _of_file(name: str) -> tuple[Source, tuple[str, ...]]:
-    benchmark, settings = of_file(Path(name).expanduser())
+    benchmark, settings = of_file(expanded(name))
     variants = ("prefill",) if settings.get("mera_ru_prefill") else ()
     return Source(benchmark, dataset_folder(benchmark.path) if benchmark.path else None), variants
 
@@ -115,7 +115,7 @@ def _of_file(name: str) -> tuple[Source, tuple[str, ...]]:
 def _of_name(benchmark: Benchmark, variants: tuple[str, ...], data: Path | None = None) -> Source:
     named = sample_folder() if "sample" in variants else data or os.environ.get("MERA_RU_DATA")
     if named:
-        return Source(benchmark, benchmark_folder(Path(named).expanduser(), benchmark))
+        return Source(benchmark, benchmark_folder(expanded(named), benchmark))
     return Source(benchmark, None)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from mera_ru_tasks.comparison.comparing import Comparison
 from mera_ru_tasks.comparison.export import to_data
 from mera_ru_tasks.comparison.remarks import RUSSIAN, joined
+from mera_ru_tasks.display import encodable
 from mera_ru_tasks.report.samples import pack
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -81,9 +82,7 @@ def _russian(comparison: Comparison) -> dict[str, str]:
 
 
 def _json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # Half a character, which a model can write, is none in a file.
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def _packed(value: Any) -> str:

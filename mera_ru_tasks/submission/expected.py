@@ -9,6 +9,7 @@ from typing import Any
 
 from mera_ru_tasks.benchmarks import Benchmark
 from mera_ru_tasks.data import rows_at_hand
+from mera_ru_tasks.paths import expanded
 from mera_ru_tasks.submission.problems import Problem, name_ids
 
 
@@ -40,7 +41,7 @@ def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:
     Raises:
         DataError: a local folder is named, but its data are missing or wrong.
     """
-    if benchmark.path and not benchmark.path.expanduser().is_dir():
+    if benchmark.path and not expanded(benchmark.path).is_dir():
         benchmark = replace(benchmark, path=None)
     splits = rows_at_hand(benchmark, data=data)
     if not splits or "test" not in splits:

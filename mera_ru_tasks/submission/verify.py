@@ -94,7 +94,8 @@ def _configured(results: bytes, task: str) -> Benchmark | None:
 def _open(content: bytes, name: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(io.BytesIO(content))
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, UnicodeDecodeError, RuntimeError) as error:
+        # The last two are zipfile's words for a broken name and for a newer form of archive.
         raise SubmissionError(f"{name} is no zip archive ({error}). {_REPACK}") from error
 
 
@@ -129,7 +130,7 @@ def _read(archive: zipfile.ZipFile, name: str, task: str, problems: list[Problem
     try:
         with archive.open(entry) as stream:
             return stream.read(_LARGEST)
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, UnicodeError) as error:
         # RuntimeError is zipfile's word for an encrypted entry and for an unknown compression.
         problems.append(Problem(task, name, f"it cannot be unpacked ({error})", _REPACK))
         return None

@@ -49,7 +49,7 @@ def log_file(folder, model, task=TASK):
 def edit_json(file, change):
     content = json.loads(file.read_text(encoding="utf-8"))
     change(content)
-    file.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    file.write_text(json.dumps(content), encoding="utf-8")
 
 
 def edit_rows(file, change):

@@ -41,6 +41,23 @@ def test_hostile_names_are_shown_as_they_are(copied, mera_ru):
     assert "<b>" not in markdown.replace("\\<b\\>", "")
 
 
+def test_characters_that_files_cannot_hold_and_json_cannot_spell(copied, mera_ru, tmp_path):
+    edit_json(results_file(copied, WEAK), lambda content: content.update(model_name="half\ud800 line\x85\u2066"))
+    shown = json.loads(mera_ru("compare", copied, "--format", "json").out)
+    assert "half\ud800 line\x85\u2066" in [model["label"] for model in shown["models"]]
+    for ending in ("json", "csv", "md", "html"):
+        outcome = mera_ru("compare", copied, "-o", tmp_path / f"x.{ending}")
+        assert (outcome.status, (tmp_path / f"x.{ending}").stat().st_size > 1000) == (0, True), outcome.err
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\n=", "\r="])
+def test_no_name_is_a_formula(copied, mera_ru, start):
+    edit_json(results_file(copied, WEAK), lambda content: content.update(model_name=f"{start}1+1"))
+    lines = list(csv.DictReader(io.StringIO(mera_ru("compare", copied, "--format", "csv").out)))
+    assert any("1+1" in line["model"] for line in lines)
+    assert not any(line["model"].lstrip()[:1] in tuple("=+-@") for line in lines)
+
+
 def test_files_are_written_where_the_ending_says_and_never_over_others(results, mera_ru, tmp_path):
     for ending, start in ((".md", "### Mean"), (".csv", "kind,"), (".json", "{"), (".html", "<!doctype html>")):
         file = tmp_path / f"comparison{ending}"

@@ -150,3 +150,19 @@ def test_scores_of_answers_that_came_later_are_read(tmp_path, mera_ru):
         row = row_of(comparison, "riddles_closed", "org/scripted", pipeline=pipeline)
         assert row.score.value == pytest.approx(expected[f"exact_match,{pipeline}"])
         assert row.score.n == 4
+
+
+def test_a_field_of_a_users_own_rows_joins_no_documents(tmp_path):
+    """`meta.group_id` is ours only where our loader wrote the group's size beside it."""
+    estimates = []
+    for name, more in (("plain", {}), ("grouped", {"group_id": 7})):
+        rows = [{**phrase_row(number), "meta": {"id": number, **more}} for number in range(1, 13)]
+        data_folder(tmp_path / name, "quiz", rows)
+        folder = tmp_path / name / "tasks"
+        folder.mkdir()
+        settings = {"mera_ru_path": str(tmp_path / name / "quiz"), "mera_ru_answer": "phrase"}
+        text = yaml.safe_dump({"task": "quiz", "dataset_kwargs": settings, "metadata": {"version": 1.0}})
+        (folder / "quiz.yaml").write_text(text + "class: !function mera_ru_tasks.own.OwnTask\n", encoding="utf-8")
+        run(tmp_path / name / "results", ["quiz"], task_folders=[folder])
+        estimates.append(compare([tmp_path / name / "results"]).rows[0].score)
+    assert estimates[0] == estimates[1]

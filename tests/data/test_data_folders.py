@@ -148,3 +148,10 @@ def test_a_lost_shard_is_an_error_and_not_a_smaller_test_set(tmp_path: Path, los
         "ROOT/riddles/data/test-*-of-00003.parquet: 2 files where their names count 3. "
         "Fetch the missing ones, or keep one set."
     )
+
+
+def test_parts_of_two_sets_are_no_whole_one(tmp_path: Path) -> None:
+    write_shards(tmp_path / "riddles", {"test": [riddle(number) for number in range(4)]}, shards=2)
+    last = tmp_path / "riddles" / "test-00001-of-00002.parquet"
+    last.rename(last.with_name("test-00001-of-00003.parquet"))
+    assert "files where their names count" in message(tmp_path, RIDDLES_CLOSED)

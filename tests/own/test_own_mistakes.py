@@ -39,6 +39,10 @@ WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
         {"mera_ru_type_field": "id", "mera_ru_answer": {1: "phrase"}},
         "`mera_ru_type_field`: `meta.id` says something else. Name another field.",
     ),
+    "a type in the group": (
+        {"mera_ru_type_field": "group_id", "mera_ru_answer": {1: "phrase"}},
+        "`mera_ru_type_field`: `meta.group_id` says something else. ",
+    ),
     "a type in a field of ours": (
         {"mera_ru_type_field": "group_size", "mera_ru_answer": {1: "phrase"}},
         "`mera_ru_type_field`: `meta.group_size` says something else. ",

@@ -100,6 +100,19 @@ def test_a_bad_archive_is_refused_whoever_made_it(case, good, data, mera_ru, tmp
     assert BAD_ARCHIVES[case][1] in outcome.out
 
 
+@pytest.mark.parametrize(
+    ("mark", "offset", "byte"),
+    [(b"PK\x01\x02", 6, 99), ("ж".encode(), 0, 0xFF)],
+    ids=["a form from the future", "a name in no encoding"],
+)
+def test_an_archive_that_python_cannot_open_is_named(mark, offset, byte, mera_ru, tmp_path):
+    content = bytearray(pack({"жук.txt": b""}))
+    content[content.rindex(mark) + offset] = byte
+    (tmp_path / "bad.zip").write_bytes(content)
+    outcome = mera_ru("submit", "--check", "bad.zip")
+    assert (outcome.status, outcome.err.startswith("Error: bad.zip is no zip archive (")) == (1, True)
+
+
 def test_an_archive_of_another_maker_is_accepted(good, data, mera_ru, tmp_path):
     entries = {name: good[name] for name in reversed(list(good))} | {"README.txt": b"notes"}
     edit_logs(lambda logs: [logs.update({f"org__m/{name}": logs.pop(name)}) for name in list(logs)])(entries)

@@ -12,7 +12,7 @@ function chosenRows() {
 // By the mean that stands first of those that a model has, then by whether it is compared with the baseline in it, then
 // by its value: what is of other tasks or other settings stands below, not among the others. Without a mean, by all tasks.
 function ranking(rows) {
-  const means = [...new Set(rows.filter((row) => row.task.startsWith("mean")).map((row) => row.task))];
+  const means = [...new Set(rows.filter((row) => isMean(row.task)).map((row) => row.task))];
   const rank = (model) => {
     const own = rows.filter((row) => row.model === model);
     const place = means.findIndex((task) => own.some((row) => row.task === task));

@@ -58,8 +58,10 @@ const colour = (model) => `var(--m${modelNumber.get(model) % 10})`;
 const measureKey = (row) => JSON.stringify([row.metric, row.pipeline]);
 const measureName = (row) => `${row.metric}, ${row.pipeline}`;
 
+const isMean = (task) => task === "mean" || task.startsWith("mean ");
+
 function taskName(task) {
-  if (task !== "mean" && !task.startsWith("mean ")) return task;
+  if (!isMean(task)) return task;
   const variants = task.slice(5);
   return say("mean") + (variants ? ` (${variants})` : "");
 }

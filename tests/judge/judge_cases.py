@@ -10,6 +10,7 @@ from judge_stub import StubJudge
 
 from mera_ru_tasks.judge import trial
 from mera_ru_tasks.judge.config import Settings
+from mera_ru_tasks.judge.engine import Verdict
 
 KEY = "sentinel-key-5f1e"
 
@@ -43,3 +44,8 @@ def settings_for(stub: StubJudge, folder: Path, **changes: Any) -> Settings:
     trial.check.cache_clear()
     defaults = {"cache": folder / "judge.sqlite", "timeout": 5.0}
     return Settings(api_base=stub.url, model="stub-judge", key=KEY, **(defaults | changes))
+
+
+def scores(verdicts: Sequence[Verdict]) -> list[float | None]:
+    """The verdicts' scores."""
+    return [verdict.score for verdict in verdicts]

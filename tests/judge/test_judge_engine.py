@@ -5,28 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import random
 from dataclasses import replace
 
 import pytest
-from judge_cases import KEY, many, riddle, settings_for, wrong
-from judge_stub import FAULTS, StubJudge
+from judge_cases import KEY, many, riddle, scores, settings_for, wrong
+from judge_stub import StubJudge
 
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.judge import engine
 from mera_ru_tasks.judge.questions import ANSWER_LIMIT, shown_answer
 
-
-@pytest.fixture(autouse=True)
-def _quick_backoff(monkeypatch):
-    """The SDK's waits between retries, a hundredth as long."""
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.005)
-    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.08)
-    monkeypatch.setattr("mera_ru_tasks.judge.client.LONGEST_WAIT", 0.08)
-
-
-def scores(verdicts):
-    return [verdict.score for verdict in verdicts]
+pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 @pytest.mark.parametrize(
@@ -103,105 +92,6 @@ def test_the_form_of_output_is_what_the_server_takes(tmp_path, refuses, trials):
     assert [body.get("response_format", {}).get("type") for body in stub.bodies] == trials + [trials[-1]] * 5
 
 
-def test_one_question_more_for_an_unreadable_verdict(tmp_path):
-    def words(message, attempt):
-        return '{"reason": "да", "score": 2}' if "Твой прошлый ответ" in message else "Ну, почти."
-
-    with StubJudge(words=words) as stub:
-        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path))
-    assert (scores(verdicts), len(stub.questions)) == ([1.0], 2)
-    assert verdicts[0].reply.prompt_tokens == 200, "the tokens of both are counted"
-
-
-def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplog):
-    with StubJudge(words=lambda message, attempt: "0 из 10") as stub, caplog.at_level(logging.INFO, "lm_eval"):
-        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path))
-    assert (scores(verdicts), len(stub.questions)) == ([None], 2)
-    assert "1 of 1 documents have no verdict" in caplog.text
-
-
-def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
-    """Exact matches count without a question, and alone they would make a perfect score."""
-    documents = [riddle(1, "Ответ: лук"), riddle(2, ""), wrong(3), wrong(4)]
-
-    def words(message, attempt):
-        return '{"reason": "да", "score": 2}' if "репа 4" in message and readable else "Не знаю."
-
-    readable = False
-    with StubJudge(words=words) as stub:
-        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [None] * 4
-        assert "Every question failed, so there is no judge score at all." in caplog.text
-        readable = True
-        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0]
-    with StubJudge(words=lambda message, attempt: "Не знаю.") as stub:
-        assert scores(engine.judge(documents[:2], settings_for(stub, tmp_path))) == [1.0, 0.0], "none was asked"
-        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0], "one is cached"
-
-
-def test_faults_change_no_verdict(tmp_path):
-    """With 30% of replies failing, in every way by turns, all verdicts arrive, and are those of a sound server."""
-    documents = many(120)
-    maker = random.Random(7)
-    plan: dict[str, list[str | None]] = {}
-
-    def faults(message, attempt):
-        if "Зимой и летом" in message:
-            return None
-        faulty = plan.setdefault(message, [maker.choice(FAULTS) if maker.random() < 0.3 else None for _ in range(50)])
-        # A score off the scale is the judge's fault and asked about once more, in other words; that must be answered.
-        return None if faulty[attempt] == "off scale" and "Твой прошлый ответ" in message else faulty[attempt]
-
-    with StubJudge(faults=faults) as stub:
-        verdicts = engine.judge(documents, settings_for(stub, tmp_path / "faulty", timeout=2.0))
-    failed = [fault for message, count in stub.attempts.items() for fault in plan.get(message, [])[:count] if fault]
-    assert set(failed) == set(FAULTS)
-    with StubJudge() as stub:
-        sound = engine.judge(documents, settings_for(stub, tmp_path / "sound"))
-    assert scores(verdicts) == scores(sound)
-    assert set(scores(sound)) == {0.0, 0.5, 1.0}
-
-
-@pytest.mark.parametrize("fault", FAULTS[:-1])
-def test_each_fault_is_passing(tmp_path, fault):
-    def faults(message, attempt):
-        return fault if attempt < 2 and "загадка" in message else None
-
-    with StubJudge(lambda message: 2, faults=faults) as stub:
-        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path, timeout=1.5))
-    assert (scores(verdicts), len(stub.questions)) == ([1.0], 3)
-
-
-def test_a_server_that_dies_half_way(tmp_path, caplog):
-    """The run ends: what was judged counts, what was not is missing and counted, and is all that a rerun asks for."""
-    documents = many(60)
-
-    def faults(message, attempt):
-        return "reset" if len(stub.questions) > 30 else None
-
-    settings = {"concurrency": 4, "retries": 1}
-    with StubJudge(faults=faults) as stub, caplog.at_level(logging.INFO, "lm_eval"):
-        first = engine.judge(documents, settings_for(stub, tmp_path, **settings))
-    assert scores(first).count(None) == 30
-    assert len(stub.questions) <= 30 + 2 * 3 * 4, "a dead server is not asked all the rest"
-    assert "failed: 30" in caplog.text and "30 of 60 documents have no verdict" in caplog.text
-    with StubJudge() as stub:
-        second = engine.judge(documents, settings_for(stub, tmp_path, **settings))
-    assert len(stub.questions) == 30
-    with StubJudge() as stub:
-        sound = engine.judge(documents, settings_for(stub, tmp_path / "sound"))
-    assert scores(second) == scores(sound)
-    assert all(before in (None, after) for before, after in zip(scores(first), scores(sound), strict=True))
-
-
-def test_a_question_that_the_server_refuses_costs_that_question_alone(tmp_path):
-    def faults(message, attempt):
-        return "400" if "загадка 3" in message else None
-
-    with StubJudge(faults=faults) as stub:
-        verdicts = engine.judge(many(8), settings_for(stub, tmp_path, concurrency=1, retries=0))
-    assert [number for number, verdict in enumerate(verdicts) if verdict.score is None] == [3]
-
-
 def test_the_closing_line(tmp_path, caplog):
     documents = [*many(5), riddle(10, "Ответ: лук"), riddle(11, ""), riddle(12, "репа", outputs="")]
     with StubJudge() as stub, caplog.at_level(logging.INFO, "lm_eval"):
@@ -240,34 +130,6 @@ def test_inside_a_running_event_loop(tmp_path):
         assert scores(asyncio.run(cell())) == [1.0] * 3
 
 
-@pytest.mark.parametrize(
-    ("fault", "says"),
-    [
-        ("401", "refuses the key"),
-        ("403", "refuses the key"),
-        ("404", "LM_EVAL_JUDGE_MODEL"),
-        ("418", "LM_EVAL_JUDGE_EXTRA"),
-        ("reset", "cannot be reached"),
-        ("timeout", "LM_EVAL_JUDGE_TIMEOUT"),
-        ("no json", "protocol"),
-        ("no choices", "protocol"),
-    ],
-)
-def test_a_judge_that_cannot_be_used_is_known_before_the_run(tmp_path, fault, says):
-    with StubJudge(faults=lambda message, attempt: fault) as stub:
-        settings = settings_for(stub, tmp_path, timeout=0.3)
-        with pytest.raises(JudgeError, match=says) as error:
-            engine.prepare(settings)
-    assert "unset LM_EVAL_JUDGE_API_BASE" in str(error.value)
-
-
-def test_a_closed_port_is_known_before_the_run(tmp_path):
-    with StubJudge() as stub:
-        settings = settings_for(stub, tmp_path)
-    with pytest.raises(JudgeError, match="cannot be reached"):
-        engine.prepare(settings)
-
-
 def test_no_key_is_written_anywhere(tmp_path, caplog, capfd):
     """Servers repeat keys in their errors, and a judge could in its words."""
     reply = json.dumps({"reason": f"ключ {KEY}", "score": 1})
@@ -295,12 +157,3 @@ def test_the_key_changes_no_verdict_whatever_it_is(tmp_path, key):
         given = engine.judge(many(12), replace(settings, key=key, cache=tmp_path / "other.sqlite"))
     assert scores(given) == scores(expected)
     assert set(scores(given)) == {0.0, 0.5, 1.0}
-
-
-@pytest.mark.parametrize("package", ["openai", "aiohttp"])
-def test_without_the_package(tmp_path, monkeypatch, package):
-    with StubJudge() as stub:
-        settings = settings_for(stub, tmp_path)
-        monkeypatch.setitem(__import__("sys").modules, package, None)
-        with pytest.raises(JudgeError, match=r'pip install "mera-ru-tasks\[judge\]"'):
-            engine.prepare(settings)

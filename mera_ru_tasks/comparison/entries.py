@@ -70,14 +70,26 @@ class Entry:
         """The measures that any answer has a score in that was made after the run."""
         return frozenset(measure for answer in self.answers.values() for measure in answer.references)
 
-    def values(self, measure: Measure) -> dict[str, float]:
+    def values(self, measure: Measure) -> Mapping[str, float]:
         """The values of a measure by what it counts: documents, or groups all of whose documents are scored."""
+        if measure not in self._values:
+            self._values[measure] = self._computed(measure)
+        return self._values[measure]
+
+    @cached_property
+    def _values(self) -> dict[Measure, Mapping[str, float]]:
+        """What `values` gave: the baseline's are wanted once for each of the other models."""
+        return {}
+
+    def _computed(self, measure: Measure) -> Mapping[str, float]:
+        parts = self._parts(measure)
         if not measure[0].startswith("group_"):
-            return self._parts(measure)
+            return parts
         groups: dict[str, list[int]] = {}
-        for group, _, correct in self._parts(measure).values():
+        sizes: dict[str, int] = {}
+        for group, size, correct in parts.values():
             groups.setdefault(_group_name(group), []).append(correct)
-        sizes = {_group_name(group): size for group, size, _ in self._parts(measure).values()}
+            sizes[_group_name(group)] = size
         return {name: float(all(marks)) for name, marks in groups.items() if len(marks) >= sizes[name]}
 
     def counted(self, measure: Measure) -> list[str]:

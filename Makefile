@@ -33,7 +33,7 @@ demo: $(VENV)/demo
 	@run() { echo "Running: $(BIN)/$$*"; $(BIN)/"$$@" || exit 1; echo; }; \
 	evaluate() { run lm_eval --model hf --model_args "pretrained=$$1" --tasks $(TASKS) --num_fewshot $(FEWSHOT) \
 	    --limit $(LIMIT) --batch_size 4 --log_samples --output_path $(RESULTS); }; \
-	folder() { $(BIN)/python -m mera_ru_tasks.demo_model "$$1"; }; \
+	folder() { $(BIN)/python examples/demo_models.py "$$1"; }; \
 	baseline="$$(folder $(BASELINE))" || exit 1; \
 	model="$(MODEL)"; \
 	if [ -z "$$model" ]; then model="$$(folder gemma-3-270m)" || exit 1; fi; \
@@ -63,8 +63,8 @@ unit: $(VENV)/dev chromium
 # On the lowest versions that pyproject.toml allows: all tests but those of the reading, the documents and the sample data,
 # which no library's version can change.
 lowest: $(LOWEST)/dev
-	$(LOWEST)/bin/pytest --numprocesses 2 --ignore tests/reading --ignore tests/test_strict.py --ignore tests/docs \
-	    --ignore tests/test_sample_data.py
+	$(LOWEST)/bin/pytest --numprocesses 2 --ignore tests/scoring --ignore tests/docs \
+	    --ignore tests/data/test_sample_data.py
 
 # For the tests of the report in a real browser, which are skipped where there is none.
 chromium:

@@ -13,9 +13,8 @@ Make = Callable[[random.Random], str]
 
 def run_once(folder: Path, data: Path) -> Path:
     """Run lm-eval on a data folder with a model that answers right; returns the folder of its logs."""
-    from scripted import reference, run
-
     from benchmarks._tasks import TASKS
+    from tests.support.scripted import reference, run
 
     run(folder, TASKS, reference, data=data)
     return next(folder.iterdir())

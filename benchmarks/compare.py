@@ -20,9 +20,8 @@ RESPONSE = 1_500  # characters, on average
 
 def measurements() -> Iterator[Measurement]:
     """Yield times and memory of the two calls, and the report's size beside that of the responses in it."""
-    from synthetic import write_data
-
     from benchmarks._runs import run_once, write_models
+    from tests.support.synthetic import write_data
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -47,7 +47,7 @@ def ask_with_ours(url: str, questions: int, concurrency: int) -> float:
     from mera_ru_tasks.judge import engine
     from mera_ru_tasks.judge.config import Settings
 
-    answer_format = {"letters": "", "most": 0, "unit": False}
+    answer_format = {"choices": "", "max_choices": 0, "with_phrase": False}
     documents = [
         (
             {

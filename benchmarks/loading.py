@@ -15,12 +15,11 @@ from benchmarks import Measurement, in_turns, median_seconds, seconds_of_call
 
 def measurements() -> Iterator[Measurement]:
     """Yield the time of loading and building beside the target and beside plain tasks, then that of checking."""
-    from synthetic import write_data
-
     from benchmarks._runs import run_once
     from benchmarks._tasks import as_without_us, build, load_ours, load_plain, write_plain_from_logs
-    from mera_ru_tasks.inspection.report import look_over
-    from mera_ru_tasks.inspection.sources import sources
+    from mera_ru_tasks.data.report import look_over
+    from mera_ru_tasks.data.sources import sources
+    from tests.support.synthetic import write_data
 
     with tempfile.TemporaryDirectory() as name:
         data = write_data(Path(name, "data"))

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import Measurement, in_turns, median_seconds, seconds_of_call
-from mera_ru_tasks.benchmarks import ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT, PHRASE, SEVERAL_OF_SIX, AnswerFormat
-from mera_ru_tasks.harness import FlexibleExtract, StrictMatch, process_results
-from mera_ru_tasks.reading import read
+from mera_ru_tasks.data.benchmarks import ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT, PHRASE, SEVERAL_OF_SIX, AnswerFormat
+from mera_ru_tasks.harness.task import FlexibleExtract, StrictMatch, process_results
+from mera_ru_tasks.scoring.extract import read
 
 # About 200 characters each, as instruction-tuned models write: the answer last, first, under a heading, in quotes.
 TYPICAL: tuple[tuple[AnswerFormat, str, str], ...] = (

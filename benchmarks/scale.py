@@ -56,23 +56,21 @@ def _lines(figures: Mapping[int, Figures]) -> Iterator[Measurement]:
 
 
 def _write_data(folder: Path, size: int) -> None:
-    from synthetic import write_data
+    from tests.support.synthetic import write_data
 
     write_data(folder / "data", rows_per_type=size // _TYPES)
 
 
 def _run(folder: Path) -> Steps:
-    from scripted import reference, run
-
     from benchmarks._tasks import TASKS
+    from tests.support.scripted import reference, run
 
     yield "whole run of lm-eval, logged", lambda: run(folder / "once", TASKS, reference, data=folder / "data")
 
 
 def _tasks(folder: Path) -> Steps:
-    from scripted import reference
-
     from benchmarks._tasks import build, load_ours, respond, score
+    from tests.support.scripted import reference
 
     tasks: list[Any] = []
     yield "loading", lambda: tasks.extend(load_ours(folder / "data"))
@@ -96,7 +94,7 @@ def _plain(folder: Path) -> Steps:
 
 
 def _compare(folder: Path) -> Steps:
-    import mera_ru_tasks.comparison.export  # noqa: F401
+    import mera_ru_tasks.compare.export  # noqa: F401
     from benchmarks._runs import write_models
 
     write_models(next((folder / "once").iterdir()), folder / "results", models=2)
@@ -107,7 +105,7 @@ def _compare(folder: Path) -> Steps:
 
 
 def _submit(folder: Path) -> Steps:
-    import mera_ru_tasks.data
+    import mera_ru_tasks.data.load
     import mera_ru_tasks.submission.draft  # noqa: F401
 
     archive, data = folder / "submission.zip", folder / "data"
@@ -115,8 +113,8 @@ def _submit(folder: Path) -> Steps:
 
 
 def _check(folder: Path) -> Steps:
-    import mera_ru_tasks.data
-    import mera_ru_tasks.submission.verify  # noqa: F401
+    import mera_ru_tasks.data.load
+    import mera_ru_tasks.submission.check  # noqa: F401
 
     archive, data = folder / "submission.zip", folder / "data"
     yield "submit --check", _command("submit", "--check", archive, "--data", data, status=1)

@@ -17,9 +17,8 @@ from benchmarks._processes import MERA_RU, median_of
 
 def measurements() -> Iterator[Measurement]:
     """Yield times of packing and checking."""
-    from synthetic import write_data
-
     from benchmarks._runs import run_once
+    from tests.support.synthetic import write_data
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

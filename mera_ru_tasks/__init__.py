@@ -1,25 +1,45 @@
 """Three Russian benchmarks of MERA Text 2.0 for EleutherAI's lm-evaluation-harness.
 
-How data flows, room by room:
+A response travels through the packages in this order:
 
-    data.py, checks.py   a benchmark's rows, from a folder or the hub (benchmarks.py: what each is; files.py: its forms)
-    yaml_tasks/*.yaml    a row becomes a prompt, by prompt.py                         (paths.py: where the files are)
-    strict.py            a response is read as the leaderboard reads it
-    reading/             a response is read as the model meant it
-    scoring.py           a reading and a reference become numbers
-    harness.py           the functions and filters that the YAML files name  (shots.py: the shots before a prompt)
-    own.py               a user's own dataset as a task            (own_dataset.py, task_files.py: what its file says)
-    _autoload.py         how lm-eval finds all this                                   (running.py: and starts quicker)
-    runs.py, samples.py  what lm-eval leaves behind: logs found and read           (run_settings.py: under what)
-    submission/          logs become a leaderboard submission; any submission checked
-    inspection/          data looked over, fetched and shown
-    judge/               an LLM as judge, in the harness and after the run
-    rescoring.py         scores from the logs alone                   (rescored_files.py: what is written)
-    comparison/          runs compared: scores, paired differences, breakdowns (statistics.py, bootstrap.py: how sure)
-    report/              a comparison as one HTML page, and its plots
-    cli/                 the command `mera-ru`, a file for each of its commands
+    data/         rows from a folder or the hub, checked and described; what each benchmark is
+    harness/      lm-eval's tasks, filters, prompts and few-shot examples; the patches of lm-eval
+    scoring/      a response becomes an extracted answer, and an answer becomes scores (no lm-eval needed)
+    logs/         lm-eval's logs: found, read and scored again
+    judge/        an LLM compares a response with the reference
+    compare/      runs compared: scores, differences, tables and the HTML report
+    submission/   logs packed for the leaderboard; archives checked
+    cli/          the command `mera-ru`, one file for each subcommand
 
-This module imports nothing, so that whoever needs one room pays for no other.
+The names below are the public Python API. They load on first use, so importing this package is cheap and needs neither
+lm-eval nor numpy.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mera_ru_tasks.compare.compare import compare as compare_runs
+    from mera_ru_tasks.harness.custom import CustomTask
+    from mera_ru_tasks.scoring.score import Scores, score_response
+
 __version__ = "0.1.0"
+
+__all__ = ["CustomTask", "Scores", "compare_runs", "score_response"]
+
+_HOME = {
+    "CustomTask": ("mera_ru_tasks.harness.custom", "CustomTask"),
+    "Scores": ("mera_ru_tasks.scoring.score", "Scores"),
+    "compare_runs": ("mera_ru_tasks.compare.compare", "compare"),
+    "score_response": ("mera_ru_tasks.scoring.score", "score_response"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOME[name]
+    return getattr(importlib.import_module(module), attribute)

@@ -6,7 +6,7 @@ import os
 import sys
 from types import TracebackType
 
-from mera_ru_tasks.display import printable
+from mera_ru_tasks.textutil import printable
 
 
 class MeraRuError(Exception):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command import Command
-from environments import build_wheel, copy_lean_lm_eval
 from hypothesis import HealthCheck, settings
+
+from tests.support.command import Command
+from tests.support.environments import build_wheel, copy_lean_lm_eval
 
 # A change must not pass or fail by chance, nor by how fast a machine is: the same examples each time. New ones are
 # searched for with `--hypothesis-profile=search`.

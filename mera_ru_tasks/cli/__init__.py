@@ -15,8 +15,8 @@ import typer
 
 from mera_ru_tasks import __version__
 from mera_ru_tasks.cli import compare, data, judge, path, run, score, submit
-from mera_ru_tasks.display import printable
 from mera_ru_tasks.errors import MeraRuError
+from mera_ru_tasks.textutil import printable
 
 app = typer.Typer(
     name="mera-ru",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.display import say
+from mera_ru_tasks.textutil import say
 
 if TYPE_CHECKING:
-    from mera_ru_tasks.runs import TaskLog
+    from mera_ru_tasks.logs.lmeval import TaskLog
 
 RUN_HELP = "lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken."
 
@@ -37,7 +37,7 @@ References = Annotated[
 
 def say_where_answers_are_from(logs: Sequence[TaskLog], data: Path | None) -> None:
     """Say of which logs the data named are not used."""
-    from mera_ru_tasks.rescoring import has_shipped_data
+    from mera_ru_tasks.logs.rescore import has_shipped_data
 
     shipped = sorted({log.task for log in logs if has_shipped_data(log)})
     if data is not None and shipped:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.cli.output import require_new
-from mera_ru_tasks.display import encodable, printable, say
+from mera_ru_tasks.textutil import encodable, printable, say
 
 if TYPE_CHECKING:
-    from mera_ru_tasks.comparison.comparing import Comparison
+    from mera_ru_tasks.compare.compare import Comparison
 
 
 class Format(str, Enum):
@@ -99,17 +99,17 @@ def compare(
     if output is not None:
         require_new(output)
     if plots is not None:
-        from mera_ru_tasks.report.plots import require_matplotlib
+        from mera_ru_tasks.compare.html.plots import require_matplotlib
 
         require_matplotlib()
-    from mera_ru_tasks.comparison.comparing import compare as compare_runs
+    from mera_ru_tasks.compare.compare import compare as compare_runs
 
     names, paths = _named(run)
     comparison = compare_runs(paths, names=names, baseline=baseline, across_settings=across_settings)
     _say_choices(comparison)
     _write(comparison, form, output)
     if plots is not None:
-        from mera_ru_tasks.report.plots import write_plots
+        from mera_ru_tasks.compare.html.plots import write_plots
 
         _note(f"Wrote {len(write_plots(comparison, plots))} files of plots into {plots}.")
 
@@ -137,7 +137,7 @@ def _say_choices(comparison: Comparison) -> None:
 
 
 def _write(comparison: Comparison, form: Format, output: Path | None) -> None:
-    from mera_ru_tasks.comparison import tables, terminal
+    from mera_ru_tasks.compare import tables, terminal
 
     if form is Format.table:
         terminal.show(tables.tables(comparison))
@@ -154,10 +154,10 @@ def _write(comparison: Comparison, form: Format, output: Path | None) -> None:
 
 
 def _text(comparison: Comparison, form: Format) -> str:
-    from mera_ru_tasks.comparison import export
+    from mera_ru_tasks.compare import export
 
     if form is Format.html:
-        from mera_ru_tasks.report.page import build
+        from mera_ru_tasks.compare.html.page import build
 
         return build(comparison)
     return {Format.markdown: export.to_markdown, Format.csv: export.to_csv, Format.json: export.to_json}[form](

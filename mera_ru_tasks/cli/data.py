@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mera_ru_tasks.display import cell, console, say
+from mera_ru_tasks.textutil import cell, console, say
 
 if TYPE_CHECKING:
-    from mera_ru_tasks.inspection.findings import Finding
-    from mera_ru_tasks.inspection.report import Report
+    from mera_ru_tasks.data.findings import Finding
+    from mera_ru_tasks.data.report import Report
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check, fetch and show the benchmarks' data.")
 
@@ -55,8 +55,8 @@ def check(
       mera-ru data check riddles_closed
       mera-ru data check my_tasks/city_quiz.yaml
     """  # noqa: D301 (\b, for the help's layout, is the control character)
-    from mera_ru_tasks.inspection.report import look_over
-    from mera_ru_tasks.inspection.sources import sources
+    from mera_ru_tasks.data.report import look_over
+    from mera_ru_tasks.data.sources import sources
 
     reports = [look_over(source) for source in sources(target, benchmark)]
     if format is Format.json:
@@ -93,8 +93,8 @@ def fetch(
       mera-ru data fetch enantiosemy -o mera-data
       MERA_RU_DATA=mera-data lm_eval --model hf --model_args pretrained=MODEL --tasks enantiosemy
     """  # noqa: D301
-    from mera_ru_tasks.inspection.fetching import fetch as save
-    from mera_ru_tasks.inspection.fetching import to_fetch
+    from mera_ru_tasks.data.fetch import fetch as save
+    from mera_ru_tasks.data.fetch import to_fetch
 
     saved = save(to_fetch(benchmark), output, revision)
     rows = ", ".join(f"{count} rows in {split}" for split, count in saved.rows.items())
@@ -135,7 +135,7 @@ def show(
       mera-ru data show enantiosemy_sample --id 7
       mera-ru data show riddles_closed --data ~/mera-data --response "Думаю, это снег. Ответ: **снег**"
     """  # noqa: D301
-    from mera_ru_tasks.inspection import document
+    from mera_ru_tasks.data import document
 
     shown = document.show(benchmark, identity, data=data)
     meta = {name: value for name, value in shown.doc["meta"].items() if value is not None}

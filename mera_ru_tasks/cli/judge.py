@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import typer
 
 from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
-from mera_ru_tasks.display import printable, say
+from mera_ru_tasks.textutil import printable, say
 
 
 def judge(run: Runs, data: References = None) -> None:
@@ -26,19 +26,19 @@ def judge(run: Runs, data: References = None) -> None:
       export LM_EVAL_JUDGE_API_BASE=http://localhost:8000/v1 LM_EVAL_JUDGE_MODEL=JUDGE LM_EVAL_JUDGE_API_KEY=none
       mera-ru judge results
     """  # noqa: D301 (\b, for the help's layout, is the control character)
-    from mera_ru_tasks import rescored_files, rescoring
     from mera_ru_tasks.judge import config
-    from mera_ru_tasks.judge.facts import judge_facts
+    from mera_ru_tasks.judge.fingerprint import judge_facts
+    from mera_ru_tasks.logs import rescore, sidecar
 
     settings = config.require()
-    logs = rescoring.our_logs(run)
-    rescored_files.require_writable(logs)
+    logs = rescore.our_logs(run)
+    sidecar.require_writable(logs)
     say_where_answers_are_from(logs, data)
     with _shown_log():
-        rescored = [rescored_files.Rescored(log, rescoring.judge_log(log, settings, data)) for log in logs]
+        rescored = [sidecar.Rescored(log, rescore.judge_log(log, settings, data)) for log in logs]
     facts = {"judge": judge_facts(settings)}
-    files = rescored_files.write(rescored, "judged", facts, say, by=settings.model)
-    say(rescored_files.table(rescored))
+    files = sidecar.write(rescored, "judged", facts, say, by=settings.model)
+    say(sidecar.table(rescored))
     say("\n".join(f"Wrote {file}" for file in files))
     if any(row.notes["source"] == "failed" for item in rescored for row in item.rows):
         raise typer.Exit(1)

@@ -15,8 +15,8 @@ def run(context: typer.Context) -> None:
     Example:
       mera-ru run --model hf --model_args pretrained=MODEL --tasks mera_ru_sample
     """  # noqa: D301 (\b, for the help's layout, is the control character)
-    from mera_ru_tasks import running
+    from mera_ru_tasks.harness import run
 
     if {"-h", "--help"} & set(context.args) or not context.args:
-        print(running.DIFFERENCE, end="\n\n", flush=True)
-    running.run(context.args)
+        print(run.DIFFERENCE, end="\n\n", flush=True)
+    run.run(context.args)

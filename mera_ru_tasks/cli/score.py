@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
-from mera_ru_tasks.display import say
+from mera_ru_tasks.textutil import say
 
 
 def score(run: Runs, data: References = None) -> None:
@@ -18,21 +18,21 @@ def score(run: Runs, data: References = None) -> None:
           --log_samples --output_path results
       mera-ru score results --data DIR
     """  # noqa: D301 (\b, for the help's layout, is the control character)
-    from mera_ru_tasks import rescored_files, rescoring
     from mera_ru_tasks.errors import DataError
+    from mera_ru_tasks.logs import rescore, sidecar
 
-    logs = rescoring.our_logs(run)
-    rescored_files.require_writable(logs)
+    logs = rescore.our_logs(run)
+    sidecar.require_writable(logs)
     say_where_answers_are_from(logs, data)
-    rescored = [rescored_files.Rescored(log, rescoring.score_log(log, data)) for log in logs]
+    rescored = [sidecar.Rescored(log, rescore.score_log(log, data)) for log in logs]
     closed = {item.log.task: sum(not row.scores for row in item.rows) // 2 for item in rescored}
     if not any(row.scores for item in rescored for row in item.rows):
         raise DataError(
             "None of the documents has a reference answer, so there is nothing to score. Name data with "
             "answers: --data DIR."
         )
-    files = rescored_files.write(rescored, "scored", {}, say)
-    say(rescored_files.table(rescored))
+    files = sidecar.write(rescored, "scored", {}, say)
+    say(sidecar.table(rescored))
     for task, number in closed.items():
         if number:
             say(

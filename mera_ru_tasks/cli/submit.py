@@ -10,7 +10,7 @@ import typer
 
 from mera_ru_tasks.cli.arguments import RUN_HELP
 from mera_ru_tasks.cli.output import require_new
-from mera_ru_tasks.display import say
+from mera_ru_tasks.textutil import say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.submission.problems import Problem
@@ -81,8 +81,8 @@ def submit(
 def _pack(
     run: Sequence[Path], output: Path, model: str | None, data: Path | None, tasks: Sequence[str], partial: bool
 ) -> None:
-    from mera_ru_tasks.runs import find_logs
-    from mera_ru_tasks.submission import archive
+    from mera_ru_tasks.logs.lmeval import find_logs
+    from mera_ru_tasks.submission import pack
     from mera_ru_tasks.submission.draft import prepare
 
     draft = prepare(find_logs(run), model=model, data=data, tasks=tasks)
@@ -99,7 +99,7 @@ def _pack(
         way_out = " To pack what is there all the same, add --partial." if only_holes else ""
         say(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)
-    archive.write(archive.build(draft.answers), output)
+    pack.write(pack.build(draft.answers), output)
     say(f"\nWrote {output}.")
     if draft.problems:
         say("Something is missing from it (see above). The leaderboard refuses such a file: fill the holes first.")
@@ -114,9 +114,9 @@ def _pack(
 
 
 def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
+    from mera_ru_tasks.submission.check import verify
     from mera_ru_tasks.submission.expected import unchecked_ids
     from mera_ru_tasks.submission.problems import name_ids
-    from mera_ru_tasks.submission.verify import verify
 
     answers, problems, unchecked = verify(file, data, tasks)
     for name, responses in answers.items():

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache, question_key
 from mera_ru_tasks.judge.client import JudgeClient, NoVerdictError, Reply, run_async
 from mera_ru_tasks.judge.config import Settings
+from mera_ru_tasks.judge.preflight import check
 from mera_ru_tasks.judge.prompt import Prompt, load_prompt
 from mera_ru_tasks.judge.questions import Unasked, question_for
 from mera_ru_tasks.judge.replies import ResponseFormat
-from mera_ru_tasks.judge.trial import check
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mera_ru_tasks import prompt, reading, scoring
-from mera_ru_tasks.benchmarks import AnswerFormat
-from mera_ru_tasks.checks import has_reference
+from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.data.schema import has_reference
+from mera_ru_tasks.harness import prompt
 from mera_ru_tasks.judge.prompt import Question, neutral
+from mera_ru_tasks.scoring import extract, score
 
 # The judge is shown so many characters of an answer at the most.
 ANSWER_LIMIT = 2000
@@ -38,13 +39,13 @@ def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = Tr
     """
     if not has_reference(doc):
         return NO_REFERENCE
-    if skip_exact and scoring.score_strict(doc, response)["exact_match"]:
+    if skip_exact and score.score_strict(doc, response)["exact_match"]:
         return EXACT
     answer = shown_answer(response)
     if not neutral(answer):
         return EMPTY
     reference = doc["outputs"].strip()
-    is_phrase = not AnswerFormat.of(doc).letters
+    is_phrase = not AnswerFormat.of(doc).choices
     entries = [entry.strip() for entry in reference.split(";")] if is_phrase else [reference]
     return Question(prompt.render(doc), tuple(entry for entry in entries if entry), answer)
 
@@ -55,6 +56,6 @@ def shown_answer(response: str) -> str:
     At most `ANSWER_LIMIT` characters: the first of them behind a marker, where the answer comes first; the last of them
     in a text without one, which ends with what it comes to. Empty where nothing is left.
     """
-    visible = reading.drop_reasoning(response)
-    marked = (reading.after_marker(visible) or "").strip()
+    visible = extract.drop_reasoning(response)
+    marked = (extract.after_marker(visible) or "").strip()
     return marked[:ANSWER_LIMIT] if marked else visible.strip()[-ANSWER_LIMIT:]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mera_ru_tasks import reading
+from mera_ru_tasks.scoring import extract
 
 SCALE = (0, 1, 2)
 
@@ -89,7 +89,7 @@ def parse_verdict(text: str) -> tuple[int, str] | None:
     whole = _from_json(text) if text.lstrip().startswith("{") else None
     if whole is not None:
         return whole
-    text = reading.drop_reasoning(text).strip()
+    text = extract.drop_reasoning(text).strip()
     head, _, fenced = text.partition("\n")
     if head.rstrip() in ("```", "```json") and fenced.endswith("```"):
         text = fenced.removesuffix("```").strip()

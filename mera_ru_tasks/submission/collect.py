@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
-from mera_ru_tasks.checks import row_id
+from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
+from mera_ru_tasks.data.custom import of_config
+from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.own_dataset import of_config
-from mera_ru_tasks.runs import TaskLog, newest
-from mera_ru_tasks.samples import STRICT, Sample
+from mera_ru_tasks.logs.lmeval import TaskLog, newest
+from mera_ru_tasks.logs.samples import Sample
+from mera_ru_tasks.scoring.metrics import STRICT
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.problems import Problem, name_ids
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mera_ru_tasks.runs import TaskLog, as_mapping
+from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping
 from mera_ru_tasks.submission import rules
-from mera_ru_tasks.submission.archive import secrets_in
 from mera_ru_tasks.submission.collect import Answers, benchmarks_of, choose, missing_tasks, read_answers
 from mera_ru_tasks.submission.expected import Expected, check_ids, check_questions, expected_rows, unchecked_ids
+from mera_ru_tasks.submission.pack import secrets_in
 from mera_ru_tasks.submission.problems import Problem, name_ids
 
 

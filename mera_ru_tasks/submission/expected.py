@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.benchmarks import Benchmark
-from mera_ru_tasks.data import rows_at_hand
+from mera_ru_tasks.data.benchmarks import Benchmark
+from mera_ru_tasks.data.load import rows_at_hand
 from mera_ru_tasks.paths import expanded
 from mera_ru_tasks.submission.problems import Problem, name_ids
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mera_ru_tasks.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
-from mera_ru_tasks.run_settings import differing, setting_of
-from mera_ru_tasks.runs import TaskLog
+from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
+from mera_ru_tasks.logs.lmeval import TaskLog
+from mera_ru_tasks.logs.settings import differing, setting_of
 from mera_ru_tasks.submission.problems import Problem
 
 

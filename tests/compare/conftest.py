@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command import Command
-from compared import MIDDLE, SAMPLE_TASKS, STRONG, WEAK, skilled
-from opened import CHROMIUM, FLAGS
-from scripted import run
+
+from tests.support.browser import CHROMIUM, FLAGS
+from tests.support.command import Command
+from tests.support.comparisons import MIDDLE, SAMPLE_TASKS, STRONG, WEAK, skilled
+from tests.support.scripted import run
 
 
 @pytest.fixture(scope="session")

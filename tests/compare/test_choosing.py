@@ -4,10 +4,10 @@ import json
 import shutil
 
 import pytest
-from compared import MIDDLE, WEAK, skilled
-from scripted import run
 
-from mera_ru_tasks.comparison.comparing import compare
+from mera_ru_tasks.compare.compare import compare
+from tests.support.comparisons import MIDDLE, WEAK, skilled
+from tests.support.scripted import run
 
 TASK = "riddles_sample"
 MODEL = "org/pythia"

@@ -5,7 +5,9 @@ import io
 import json
 
 import pytest
-from compared import (
+
+from mera_ru_tasks.compare.compare import compare
+from tests.support.comparisons import (
     MIDDLE,
     SAMPLE_TASKS,
     TASK,
@@ -14,8 +16,6 @@ from compared import (
     log_file,
     results_file,
 )
-
-from mera_ru_tasks.comparison.comparing import compare
 
 
 def test_all_formats_show_the_same_scores(results, mera_ru):

@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from compared import MIDDLE, TASK, WEAK, edit_rows, log_file, results_file, row_of
-from scripted import run
-from synthetic import write_data
 
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.comparison.remarks import joined
-from mera_ru_tasks.samples import FLEXIBLE, STRICT
-from mera_ru_tasks.scoring import NO_WHOLE_GROUP
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.notes import joined
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from mera_ru_tasks.scoring.score import NO_WHOLE_GROUP
+from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_rows, log_file, results_file, row_of
+from tests.support.scripted import run
+from tests.support.synthetic import write_data
 
 
 def test_a_cut_line_costs_that_line(copied, mera_ru):

@@ -4,16 +4,16 @@ import json
 
 import pytest
 import yaml
-from compared import row_of, skilled
-from judge_stub import StubJudge
-from rows import data_folder
-from scripted import run
-from synthetic import write_data
 
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.comparison.remarks import joined
-from mera_ru_tasks.report.samples import pack
-from mera_ru_tasks.samples import FLEXIBLE, STRICT
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.html.samples import pack
+from mera_ru_tasks.compare.notes import joined
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from tests.support.comparisons import row_of, skilled
+from tests.support.judge_stub import StubJudge
+from tests.support.rows import data_folder
+from tests.support.scripted import run
+from tests.support.synthetic import write_data
 
 TASKS = ["quiz", "city_quiz"]
 LABELS = ("org/one", "org/two")
@@ -48,7 +48,7 @@ def own_runs(tmp_path_factory):
     forms = {
         "quiz": {"mera_ru_answer": "phrase"},
         "city_quiz": {
-            "mera_ru_answer": {0: {"letters": "АБВ"}, 1: {"letters": "АБВГД"}}, "mera_ru_type_field": "kind",
+            "mera_ru_answer": {0: {"choices": "АБВ"}, 1: {"choices": "АБВГД"}}, "mera_ru_type_field": "kind",
             "mera_ru_prefill": True,
         },
     }  # fmt: skip
@@ -57,7 +57,7 @@ def own_runs(tmp_path_factory):
     for task, form in forms.items():
         settings = {"mera_ru_path": str(root / task), **form}
         text = yaml.safe_dump({"task": task, "dataset_kwargs": settings, "metadata": {"version": 1.0}})
-        (folder / f"{task}.yaml").write_text(text + "class: !function mera_ru_tasks.own.OwnTask\n", encoding="utf-8")
+        (folder / f"{task}.yaml").write_text(text + "class: !function mera_ru_tasks.CustomTask\n", encoding="utf-8")
     for model, skill in zip(LABELS, (0.3, 0.8), strict=True):
         run(root / "results", TASKS, skilled(skill), model=model, task_folders=[folder])
     return root / "results"
@@ -162,7 +162,7 @@ def test_a_field_of_a_users_own_rows_joins_no_documents(tmp_path):
         folder.mkdir()
         settings = {"mera_ru_path": str(tmp_path / name / "quiz"), "mera_ru_answer": "phrase"}
         text = yaml.safe_dump({"task": "quiz", "dataset_kwargs": settings, "metadata": {"version": 1.0}})
-        (folder / "quiz.yaml").write_text(text + "class: !function mera_ru_tasks.own.OwnTask\n", encoding="utf-8")
+        (folder / "quiz.yaml").write_text(text + "class: !function mera_ru_tasks.CustomTask\n", encoding="utf-8")
         run(tmp_path / name / "results", ["quiz"], task_folders=[folder])
         estimates.append(compare([tmp_path / name / "results"]).rows[0].score)
     assert estimates[0] == estimates[1]

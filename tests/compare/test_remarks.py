@@ -6,20 +6,20 @@ import shutil
 from pathlib import Path
 
 import pytest
-from compared import MIDDLE, WEAK, log_file, results_file
-from opened import Opened, in_browser
-from scripted import run
 
-from mera_ru_tasks.comparison import remarks
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.comparison.export import to_markdown
-from mera_ru_tasks.report.page import build
-from mera_ru_tasks.samples import STRICT
+from mera_ru_tasks.compare import notes
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.export import to_markdown
+from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.scoring.metrics import STRICT
+from tests.support.browser import Opened, in_browser
+from tests.support.comparisons import MIDDLE, WEAK, log_file, results_file
+from tests.support.scripted import run
 
-TEXTS = Path(remarks.__file__).with_suffix(".json")
+TEXTS = Path(notes.__file__).with_suffix(".json")
 DOCUMENT = {
     "instruction": "{question}", "inputs": {"question": "?"}, "outputs": "Снег", "meta": {"id": 1},
-    "answer_format": {"letters": "", "most": 0, "unit": False},
+    "answer_format": {"choices": "", "max_choices": 0, "with_phrase": False},
 }  # fmt: skip
 
 

@@ -3,13 +3,13 @@
 import shutil
 
 import pytest
-from compared import MIDDLE, WEAK
-from opened import Opened, in_browser
-from scripted import reference, run
 
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.report.page import build
-from mera_ru_tasks.samples import STRICT
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.scoring.metrics import STRICT
+from tests.support.browser import Opened, in_browser
+from tests.support.comparisons import MIDDLE, WEAK
+from tests.support.scripted import reference, run
 
 
 @pytest.fixture(scope="session")

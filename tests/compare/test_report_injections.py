@@ -3,12 +3,11 @@
 import json
 import shutil
 
-from compared import MIDDLE, WEAK, log_file, results_file
-from opened import Opened, in_browser
-
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.report.page import build
-from mera_ru_tasks.samples import STRICT
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.scoring.metrics import STRICT
+from tests.support.browser import Opened, in_browser
+from tests.support.comparisons import MIDDLE, WEAK, log_file, results_file
 
 # Each sets window.ran in its own way, if it can.
 RAN = "window.ran=1"

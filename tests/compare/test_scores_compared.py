@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from compared import MIDDLE, STRONG, STRONG_LABEL, TASK, WEAK, log_file, results_file, row_of, skilled
-from scripted import run
 
-from mera_ru_tasks.comparison.chance import chance_level
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.comparison.remarks import joined
-from mera_ru_tasks.runs import find_logs
-from mera_ru_tasks.samples import FLEXIBLE, STRICT
+from mera_ru_tasks.compare.chance import chance_level
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.notes import joined
+from mera_ru_tasks.logs.lmeval import find_logs
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from tests.support.comparisons import MIDDLE, STRONG, STRONG_LABEL, TASK, WEAK, log_file, results_file, row_of, skilled
+from tests.support.scripted import run
 
 
 def test_scores_are_lm_evals(results):
@@ -77,11 +77,15 @@ def letters_doc(outputs, most=6, unit=False):
     return {
         "outputs": outputs,
         "meta": {},
-        "answer_format": {"letters": "АБВГДЕ"[: most if most > 1 else 4], "most": most, "unit": unit},
+        "answer_format": {"choices": "АБВГДЕ"[: most if most > 1 else 4], "max_choices": most, "with_phrase": unit},
     }
 
 
-RIDDLE = {"outputs": "ключ; отмычка", "meta": {}, "answer_format": {"letters": "", "most": 0, "unit": False}}
+RIDDLE = {
+    "outputs": "ключ; отмычка",
+    "meta": {},
+    "answer_format": {"choices": "", "max_choices": 0, "with_phrase": False},
+}
 ONE, UNIT = letters_doc("Б", 1), letters_doc("Б; лужа", 1, True)
 
 
@@ -138,7 +142,7 @@ def test_the_chance_of_groups_is_of_those_that_count(copied):
     kept = [
         line
         for line, doc in zip(lines, docs, strict=True)
-        if doc["meta"]["group_id"] != first or not doc["answer_format"]["unit"]
+        if doc["meta"]["group_id"] != first or not doc["answer_format"]["with_phrase"]
     ]
     assert len(kept) < len(lines)
     log.write_text("".join(kept), encoding="utf-8")

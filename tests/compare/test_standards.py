@@ -4,16 +4,16 @@ import json
 import shutil
 
 import pytest
-from compared import edit_json, edit_rows, log_file, results_file, row_of, skilled
-from judge_cases import KEY
-from judge_stub import StubJudge
-from rows import data_folder, riddle
-from scripted import run
 
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.comparison.remarks import joined
-from mera_ru_tasks.judge import trial
-from mera_ru_tasks.samples import STRICT
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.notes import joined
+from mera_ru_tasks.judge import preflight
+from mera_ru_tasks.scoring.metrics import STRICT
+from tests.support.comparisons import edit_json, edit_rows, log_file, results_file, row_of, skilled
+from tests.support.judge_cases import KEY
+from tests.support.judge_stub import StubJudge
+from tests.support.rows import data_folder, riddle
+from tests.support.scripted import run
 
 TASK = "riddles_closed"
 ONE, TWO = "org/one", "org/two"
@@ -32,7 +32,7 @@ def judged(monkeypatch, tmp_path):
     def judged(action, *, score=2, **changes):
         settings = {"MODEL": "org/judge", "API_KEY": KEY, "CACHE": str(tmp_path / f"{score}.sqlite")}
         with StubJudge(score=lambda message: score) as stub, monkeypatch.context() as patch:
-            trial.check.cache_clear()
+            preflight.check.cache_clear()
             for name, value in ({"API_BASE": stub.url} | settings | changes).items():
                 patch.setenv(f"LM_EVAL_JUDGE_{name}", value)
             return action()

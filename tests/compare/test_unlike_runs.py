@@ -5,15 +5,15 @@ import io
 import json
 
 import pytest
-from compared import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of
-from rows import data_folder, riddle
-from scripted import ScriptedModel, reference, run
-from synthetic import write_data
 
-from mera_ru_tasks.comparison.comparing import compare
-from mera_ru_tasks.comparison.remarks import joined
-from mera_ru_tasks.report.page import build
-from mera_ru_tasks.samples import FLEXIBLE, STRICT
+from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.compare.notes import joined
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of
+from tests.support.rows import data_folder, riddle
+from tests.support.scripted import ScriptedModel, reference, run
+from tests.support.synthetic import write_data
 
 
 def limited(folder):

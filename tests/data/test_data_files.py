@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from loading import message, write_saved_dict
-from rows import data_folder, riddle
 
-from mera_ru_tasks.benchmarks import RIDDLES_CLOSED
+from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED
+from tests.support.load import message, write_saved_dict
+from tests.support.rows import data_folder, riddle
 
 MEND = "Mend the file there."
 

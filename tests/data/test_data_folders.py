@@ -9,13 +9,20 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from loading import message, write_shards
-from rows import data_folder, enantiosemy, region, riddle
 
-from mera_ru_tasks import harness
-from mera_ru_tasks.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS, Benchmark
-from mera_ru_tasks.data import load
+from mera_ru_tasks.data.benchmarks import (
+    BENCHMARKS,
+    ENANTIOSEMY,
+    RIDDLES_CLOSED,
+    RIDDLES_OPEN,
+    RUSSIAN_REGIONS,
+    Benchmark,
+)
+from mera_ru_tasks.data.load import load
 from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.harness import task
+from tests.support.load import message, write_shards
+from tests.support.rows import data_folder, enantiosemy, region, riddle
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,7 @@ def test_the_folder_named_to_the_task_wins_over_the_environment(
     data_folder(tmp_path / "environment", "riddles", [riddle(1, "Вода")])
     monkeypatch.setenv("MERA_RU_DATA", str(tmp_path / "environment"))
     answers = [
-        harness.load(mera_ru_benchmark="riddles_closed", **arguments)["test"]["outputs"][0]
+        task.load(mera_ru_benchmark="riddles_closed", **arguments)["test"]["outputs"][0]
         for arguments in ({}, {"mera_ru_data": str(named), "pretrained": "a model's argument"}, {"mera_ru_data": ""})
     ]
     assert answers == ["Вода", "Огонь", "Вода"]

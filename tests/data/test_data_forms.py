@@ -10,12 +10,12 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from loading import HUB, Splits, documents, write_saved_dict, write_shards
-from rows import Row, data_folder, enantiosemy, region, riddle
-from synthetic import make_rows, with_prompt_text, write_data
 
-from mera_ru_tasks.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
-from mera_ru_tasks.data import load
+from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
+from mera_ru_tasks.data.load import load
+from tests.support.load import HUB, Splits, documents, write_saved_dict, write_shards
+from tests.support.rows import Row, data_folder, enantiosemy, region, riddle
+from tests.support.synthetic import make_rows, with_prompt_text, write_data
 
 
 def write_lines(folder: Path, splits: Splits, line_end: str = "\n", head: bytes = b"") -> None:
@@ -86,13 +86,13 @@ def test_a_document_is_the_row_and_what_its_task_needs(tmp_path: Path) -> None:
         },
         "outputs": "Б; файл",
         "meta": {"id": 1, "group_id": 7, "task_type": 2, "source": None, "group_size": 2},
-        "answer_format": {"letters": "АБВГ", "most": 1, "unit": True},
+        "answer_format": {"choices": "АБВГ", "max_choices": 1, "with_phrase": True},
     }  # fmt: skip
     assert (
         loaded["test"][1]["inputs"] | {"introduction": "", "lang_unit": "", "example_text": ""}
         == (loaded["test"][1]["inputs"])
     ), "inputs that other rows have are empty"
-    assert loaded["test"][1]["answer_format"] == {"letters": "АБВГ", "most": 1, "unit": False}
+    assert loaded["test"][1]["answer_format"] == {"choices": "АБВГ", "max_choices": 1, "with_phrase": False}
     assert len(loaded["shots"]) == 0
     assert loaded["shots"].features == loaded["test"].features
 

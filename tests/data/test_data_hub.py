@@ -11,14 +11,14 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pytest
-from loading import documents
-from rows import Row, riddle
-from synthetic import make_rows, with_prompt_text, write_data
 
-from mera_ru_tasks import harness
-from mera_ru_tasks.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS
-from mera_ru_tasks.data import load
+from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS
+from mera_ru_tasks.data.load import load
 from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.harness import task
+from tests.support.load import documents
+from tests.support.rows import Row, riddle
+from tests.support.synthetic import make_rows, with_prompt_text, write_data
 
 
 def hub(monkeypatch: pytest.MonkeyPatch, **splits: list[Row]) -> list[dict[str, Any]]:
@@ -55,8 +55,8 @@ def test_hub_rows_without_outputs_are_closed(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_hubs_revision_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = hub(monkeypatch, test=[riddle(1)])
     monkeypatch.setenv("MERA_RU_REVISION", "v1")
-    harness.load(mera_ru_benchmark="riddles_closed")
-    harness.load(mera_ru_benchmark="riddles_closed", mera_ru_revision="v2")
+    task.load(mera_ru_benchmark="riddles_closed")
+    task.load(mera_ru_benchmark="riddles_closed", mera_ru_revision="v2")
     assert [call["revision"] for call in calls] == ["v1", "v2"]
 
 
@@ -129,7 +129,7 @@ OFFLINE = {
 def test_without_network_and_local_data_a_program_ends_with_the_message(tmp_path: Path, case: str) -> None:
     settings, before = OFFLINE[case]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "MERA_RU_"))}
-    program = f"{before}from mera_ru_tasks.harness import load; load(mera_ru_benchmark='riddles_closed')"
+    program = f"{before}from mera_ru_tasks.harness.task import load; load(mera_ru_benchmark='riddles_closed')"
     ended = subprocess.run(
         [sys.executable, "-c", program], env={**environment, **settings, "HF_HOME": str(tmp_path)},
         capture_output=True, text=True, check=False,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loading import message
-from row_faults import FAULTS, whole_message, write_fault
-from rows import data_folder, riddle
 
-from mera_ru_tasks.benchmarks import RIDDLES_CLOSED, Benchmark
+from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, Benchmark
+from tests.support.load import message
+from tests.support.row_faults import FAULTS, whole_message, write_fault
+from tests.support.rows import data_folder, riddle
 
 
 @pytest.mark.parametrize(("benchmark", "row", "expected"), FAULTS, ids=range(len(FAULTS)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from documents import REPOSITORY, blocks
-from rows import data_folder
-from scripted import numbers, reference, run
 
-from mera_ru_tasks import benchmarks
+from mera_ru_tasks.data import benchmarks
 from mera_ru_tasks.paths import yaml_folder
+from tests.support.documents import REPOSITORY, blocks
+from tests.support.rows import data_folder
+from tests.support.scripted import numbers, reference, run
 
 
 def test_the_documented_way_to_add_a_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

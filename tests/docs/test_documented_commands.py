@@ -14,11 +14,11 @@ import lm_eval.models
 import pytest
 import typer
 from accelerate.commands.launch import launch_command_parser
-from documents import REPOSITORY, blocks, each_document, spans, text_of
-from known import known_tasks
 from lm_eval._cli import HarnessCLI
 
 from mera_ru_tasks.cli import app
+from tests.support.documents import REPOSITORY, blocks, each_document, spans, text_of
+from tests.support.known import known_tasks
 
 
 def commands(block: str) -> Iterator[list[str]]:

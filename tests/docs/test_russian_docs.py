@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from documents import _FENCE, DOCUMENTS, REPOSITORY, anchors, headings, spans, text_of
+
+from tests.support.documents import _FENCE, DOCUMENTS, REPOSITORY, anchors, headings, spans, text_of
 
 # The data card holds both languages, one below the other.
 CARD = REPOSITORY / "mera_ru_tasks" / "sample_data" / "DATA_CARD.md"

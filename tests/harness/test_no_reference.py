@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from known_scores import BASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
-from rows import data_folder, enantiosemy, region, riddle
-from scripted import numbers, run
+
+from tests.support.known_scores import BASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
+from tests.support.rows import data_folder, enantiosemy, region, riddle
+from tests.support.scripted import numbers, run
 
 
 def our_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -81,8 +82,8 @@ def test_a_group_of_which_a_part_was_not_scored_is_left_out(tmp_path: Path, capl
     root = data_folder(tmp_path, "russian_regions", rows)
     results = run(None, ["russian_regions"], data=root)
     assert numbers(results, "russian_regions")["group_exact_match,strict-match"] == 1
-    left_out = "1 of 2 regionalisms were scored only in part (a limit, or documents without a reference or verdict), "
-    assert our_warnings(caplog)[1:] == [f"RussianRegions: {left_out}so the group metric leaves them out."] * 2
+    left_out = "1 of 2 regionalisms were scored only in part (because of a limit, or documents without a reference or "
+    assert our_warnings(caplog)[1:] == [f"RussianRegions: {left_out}verdict). The group metric leaves them out."] * 2
 
 
 def test_a_limit_leaves_the_groups_out_that_it_cuts(tmp_path: Path) -> None:

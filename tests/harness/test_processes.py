@@ -14,14 +14,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from known_scores import CASES, EXPECTED, REGIONS, answer_of
 from lm_eval.tasks import TaskManager
-from rows import data_folder, riddle
-from scripted import Answer, ScriptedModel, numbers, reference, run
 
 from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.harness import group_mean
 from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.scoring.metrics import group_mean
+from tests.support.known_scores import CASES, EXPECTED, REGIONS, answer_of
+from tests.support.rows import data_folder, riddle
+from tests.support.scripted import Answer, ScriptedModel, numbers, reference, run
 
 
 class World:

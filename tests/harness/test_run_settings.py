@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from known_scores import CASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
-from rows import data_folder, riddle
-from scripted import ScriptedModel, numbers, run
 
 from mera_ru_tasks.errors import TaskError
+from tests.support.known_scores import CASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
+from tests.support.rows import data_folder, riddle
+from tests.support.scripted import ScriptedModel, numbers, run
 
 
 @pytest.mark.parametrize("task", ["russian_regions", "riddles_closed", "enantiosemy_prefill"])

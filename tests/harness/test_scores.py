@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from known_scores import BASES, CASES, EXPECTED, GROUPS, SAMPLES, SCORED, answer_of, base_of, known_folder
 from lm_eval.tasks import TaskManager
-from rows import data_folder, riddle
-from scripted import numbers, reference, run
 
 from mera_ru_tasks.paths import yaml_folder
+from tests.support.known_scores import BASES, CASES, EXPECTED, GROUPS, SAMPLES, SCORED, answer_of, base_of, known_folder
+from tests.support.rows import data_folder, riddle
+from tests.support.scripted import numbers, reference, run
 
 
 @pytest.mark.parametrize("task", SCORED)

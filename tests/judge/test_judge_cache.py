@@ -13,14 +13,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from judge_cases import KEY, many, settings_for
-from judge_stub import StubJudge, hashed_score
 
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.judge import engine
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache, question_key
 from mera_ru_tasks.judge.prompt import load_prompt
 from mera_ru_tasks.judge.questions import question_for
+from tests.support.judge_cases import KEY, many, settings_for
+from tests.support.judge_stub import StubJudge, hashed_score
 
 COUNT = 24
 CONCURRENCY = 3
@@ -35,7 +35,7 @@ def start(stub: StubJudge, cache: Path) -> subprocess.Popen[str]:
         "LM_EVAL_JUDGE_CONCURRENCY": str(CONCURRENCY),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    command = [sys.executable, str(Path(__file__).with_name("judge_process.py")), str(COUNT)]
+    command = [sys.executable, "-m", "tests.support.judge_process", str(COUNT)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -8,12 +8,12 @@ import logging
 from dataclasses import replace
 
 import pytest
-from judge_cases import KEY, many, riddle, scores, settings_for, wrong
-from judge_stub import StubJudge
 
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.judge import engine
 from mera_ru_tasks.judge.questions import ANSWER_LIMIT, shown_answer
+from tests.support.judge_cases import KEY, many, riddle, scores, settings_for, wrong
+from tests.support.judge_stub import StubJudge
 
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 

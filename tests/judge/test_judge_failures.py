@@ -6,11 +6,11 @@ import logging
 import random
 
 import pytest
-from judge_cases import many, riddle, scores, settings_for, wrong
-from judge_stub import FAULTS, StubJudge
 
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.judge import engine
+from tests.support.judge_cases import many, riddle, scores, settings_for, wrong
+from tests.support.judge_stub import FAULTS, StubJudge
 
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 

@@ -9,16 +9,17 @@ import pickle
 from pathlib import Path
 
 import pytest
-from judge_cases import KEY
-from judge_stub import StubJudge, hashed_score
-from scripted import reference, run
-from synthetic import write_data
 from typer.testing import CliRunner
 
-from mera_ru_tasks import harness, scoring
 from mera_ru_tasks.cli import app, main
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge import trial
+from mera_ru_tasks.harness import task as harness_task
+from mera_ru_tasks.judge import preflight
+from mera_ru_tasks.scoring import metrics
+from tests.support.judge_cases import KEY
+from tests.support.judge_stub import StubJudge, hashed_score
+from tests.support.scripted import reference, run
+from tests.support.synthetic import write_data
 
 TASKS = ["enantiosemy", "riddles_closed", "russian_regions"]
 
@@ -31,7 +32,7 @@ def data(tmp_path):
 @pytest.fixture
 def configure(monkeypatch, tmp_path):
     def configure(stub: StubJudge, **changes: str) -> None:
-        trial.check.cache_clear()
+        preflight.check.cache_clear()
         settings = {"API_BASE": stub.url, "MODEL": "org/judge", "API_KEY": KEY, "CACHE": str(tmp_path / "judge.sqlite")}
         for name, value in (settings | changes).items():
             monkeypatch.setenv(f"LM_EVAL_JUDGE_{name}", value)
@@ -195,20 +196,20 @@ def test_a_process_without_a_verdict_does_not_lose_the_run_of_all(monkeypatch, c
     monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "judge")
     monkeypatch.setenv("LM_EVAL_JUDGE_API_KEY", KEY)
     monkeypatch.setenv("LM_EVAL_JUDGE_CACHE", str(tmp_path / "c"))
-    trial.check.cache_clear()
-    form = {"letters": "АБВГ", "most": 1, "unit": False}
+    preflight.check.cache_clear()
+    form = {"choices": "АБВГ", "max_choices": 1, "with_phrase": False}
     doc = {"instruction": "", "inputs": {}, "outputs": "Б", "meta": {"id": 1, "group_id": 0, "group_size": 1}}
     doc["answer_format"] = form
-    (response,) = harness.StrictMatch().apply([["Ответ: ?!А"]], [doc])
-    scores = harness.process_results(doc, [response])
+    (response,) = harness_task.StrictMatch().apply([["Ответ: ?!А"]], [doc])
+    scores = harness_task.process_results(doc, [response])
     assert math.isnan(scores["judge_score"])
-    assert math.isnan(scoring.group_mean([scores["group_judge_score"]]))
-    assert scoring.group_mean([scores["group_judge_score"], (0, 1, 1)]) == 1.0
-    assert math.isnan(scoring.group_mean([scores["group_judge_score"]] * 2)), "two processes without a verdict"
+    assert math.isnan(metrics.group_mean([scores["group_judge_score"]]))
+    assert metrics.group_mean([scores["group_judge_score"], (0, 1, 1)]) == 1.0
+    assert math.isnan(metrics.group_mean([scores["group_judge_score"]] * 2)), "two processes without a verdict"
 
 
 def test_a_response_travels_between_processes_as_a_string():
-    response = harness.Response("Ответ: А")
+    response = harness_task.Response("Ответ: А")
     response.judged = lambda: 1.0
     assert type(pickle.loads(pickle.dumps(response))) is str
 

@@ -7,10 +7,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from command import in_process
-from scripted import run
-from submitted import answer
-from synthetic import write_data
+
+from tests.support.archives import answer
+from tests.support.command import in_process
+from tests.support.scripted import run
+from tests.support.synthetic import write_data
 
 
 @pytest.fixture(scope="session")

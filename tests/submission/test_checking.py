@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from submitted import OTHER_DATE
+
+from tests.support.archives import OTHER_DATE
 
 
 def edit_rows(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, bytes]], None]:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from properties import at_least
-from submitted import OTHER_DATE
 
 from mera_ru_tasks.errors import MeraRuError
-from mera_ru_tasks.runs import find_logs
-from mera_ru_tasks.submission import archive
+from mera_ru_tasks.logs.lmeval import find_logs
+from mera_ru_tasks.submission import pack
 from mera_ru_tasks.submission.draft import prepare
+from tests.support.archives import OTHER_DATE
+from tests.support.properties import at_least
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.just("\ud800"),
@@ -57,7 +57,7 @@ def test_whatever_stands_in_a_log_there_is_a_message(tmp_path_factory, one_answe
     else:
         assert draft.problems
         if all(problem.hole for problem in draft.problems):
-            archive.build(draft.answers)
+            pack.build(draft.answers)
 
 
 @pytest.fixture(scope="module")

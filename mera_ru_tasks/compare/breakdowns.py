@@ -1,0 +1,222 @@
+"""Where scores come from: types, prompts, numbers of right letters and accepted answers, format, open riddles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mera_ru_tasks.compare import stats
+from mera_ru_tasks.compare.chance import ChanceLevels, right_letters
+from mera_ru_tasks.compare.entries import Entry
+from mera_ru_tasks.compare.results import difference, estimate
+from mera_ru_tasks.compare.stats import Estimate
+from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, AnswerFormat, benchmark_of_task
+from mera_ru_tasks.data.schema import has_reference
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from mera_ru_tasks.scoring.strict import accepted_answers
+
+TYPE = "type"
+PROMPT = "prompt"
+LETTERS = "right_letters"
+ANSWERS = "accepted_answers"
+
+FORMAT = "format"
+OPENNESS = "open_minus_closed"
+
+# The inputs that belong to a prompt's template in RussianRegions, whose instruction is made of them.
+_TEMPLATE_INPUTS = ("introduction", "task_formulation", "format_description")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """`exact_match` of one model on a part of a task.
+
+    Attributes:
+        task: the task.
+        by: what the documents are divided by.
+        part: the part's name: a number, or `TYPE.PROMPT` for prompts.
+        detail: the prompt's template; else empty.
+        pipeline: the pipeline.
+        model: the model's label.
+        score: the score.
+        chance: the part's chance level.
+    """
+
+    task: str
+    by: str
+    part: str
+    detail: str
+    pipeline: str
+    model: str
+    score: Estimate
+    chance: float | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far a model's scores lie apart over the prompts of one type, from the worst to the best.
+
+    Each prompt is asked of other documents, so chance alone spreads the scores too: `p` is the share of random
+    distributions of the right answers over the prompts that spread as much.
+    """
+
+    task: str
+    kind: str
+    pipeline: str
+    model: str
+    spread: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A difference within one model.
+
+    Attributes:
+        task: the task.
+        kind: `FORMAT`, what flexible-extract reads beyond strict-match; `OPENNESS`, riddles_open minus riddles_closed.
+        pipeline: the pipeline; empty for `FORMAT`.
+        model: the model's label.
+        value: the difference.
+    """
+
+    task: str
+    kind: str
+    pipeline: str
+    model: str
+    value: Estimate
+
+
+def template_of(doc: Mapping[str, Any]) -> str:
+    """The prompt's template: the instruction with the blocks that belong to it."""
+    blocks = {name: doc["inputs"].get(name) for name in _TEMPLATE_INPUTS}
+    text: str = doc["instruction"]
+    for name, block in blocks.items():
+        if block:
+            text = text.replace("{" + name + "}", block)
+    return text
+
+
+Part = tuple[str, str]
+
+
+def slices(entries: Sequence[Entry], docs: Mapping[str, Mapping[str, Any]], levels: ChanceLevels) -> list[Slice]:
+    """Divide one task's `exact_match` by everything that divides it, in both pipelines.
+
+    Args:
+        entries: the models' answers.
+        docs: all their documents, by their hash.
+        levels: the chance levels over these.
+    """
+    found = []
+    for by, parts in _divisions(entries[0], docs).items():
+        for pipeline in (STRICT, FLEXIBLE):
+            for entry in entries:
+                found += _slices(entry, by, parts, pipeline, levels)
+    order = {name: position for position, name in enumerate(dict.fromkeys(s.by for s in found))}
+    return sorted(found, key=lambda s: (order[s.by], [int(number) for number in s.part.split(".")]))
+
+
+def _slices(
+    entry: Entry, by: str, part_of: Mapping[str, Part | None], pipeline: str, levels: ChanceLevels
+) -> list[Slice]:
+    values = entry.values(("exact_match", pipeline))
+    parts: dict[Part, dict[str, float]] = defaultdict(dict)
+    for key, value in values.items():
+        part = part_of[key]
+        if part is not None:
+            parts[part][key] = value
+    return [
+        Slice(
+            entry.task, by, *part, pipeline, entry.model, estimate(entry, chosen),
+            levels.of("exact_match", chosen),
+        )
+        for part, chosen in parts.items()
+    ]  # fmt: skip
+
+
+def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Part | None]]:
+    """What divides a task's documents, and each document's part; only what divides them in two parts or more."""
+
+    def kind(doc: Mapping[str, Any]) -> int:
+        found = first.type_of(doc)
+        return 1 if found is None else found
+
+    numbers: dict[tuple[int, str], int] = {}
+    count: dict[int, int] = defaultdict(int)
+    for template in sorted({(kind(doc), template_of(doc)) for doc in docs.values()}):
+        count[template[0]] += 1
+        numbers[template] = count[template[0]]
+    # A user's own rows can each have an instruction of their own, which divides nothing.
+    templates_are_shared = first.benchmark is not None or 2 * len(numbers) <= len(docs)
+
+    def prompt(doc: Mapping[str, Any]) -> Part:
+        template = template_of(doc)
+        return f"{kind(doc)}.{numbers[kind(doc), template]}", template
+
+    def letters(doc: Mapping[str, Any]) -> Part | None:
+        return (str(right_letters(doc)), "") if has_reference(doc) else None
+
+    def answers(doc: Mapping[str, Any]) -> Part | None:
+        return (str(len(set(accepted_answers(doc["outputs"], phrase=True)))), "") if has_reference(doc) else None
+
+    form = AnswerFormat.of(next(iter(docs.values())))
+    divisions: dict[str, Callable[[Mapping[str, Any]], Part | None]] = {}
+    if first.type_field:
+        divisions[TYPE] = lambda doc: (str(kind(doc)), "")
+    if templates_are_shared:
+        divisions[PROMPT] = prompt
+    if form.max_choices > 1:
+        divisions[LETTERS] = letters
+    if not form.choices:
+        divisions[ANSWERS] = answers
+    parts = {by: {key: part_of(doc) for key, doc in docs.items()} for by, part_of in divisions.items()}
+    return {by: found for by, found in parts.items() if len(set(found.values())) > 1}
+
+
+def spreads(found: Sequence[Slice]) -> list[Spread]:
+    """The spread over prompts, for each task, type, pipeline and model."""
+    groups: dict[tuple[str, str, str, str], list[Slice]] = defaultdict(list)
+    for part in found:
+        if part.by == PROMPT:
+            groups[part.task, part.part.partition(".")[0], part.pipeline, part.model].append(part)
+    return [
+        Spread(*key, *stats.spread([part.score.value for part in parts], [part.score.n for part in parts]))
+        for key, parts in groups.items()
+        if len(parts) > 1
+    ]
+
+
+def format_gaps(entries: Sequence[Entry]) -> list[Gap]:
+    """What flexible-extract reads beyond strict-match, for each model of a task."""
+    gaps = []
+    for entry in entries:
+        strict, flexible = (entry.values(("exact_match", pipeline)) for pipeline in (STRICT, FLEXIBLE))
+        if found := difference(entry, flexible, strict):
+            gaps.append(Gap(entry.task, FORMAT, "", entry.model, found.estimate))
+    return gaps
+
+
+def open_gaps(entries: Sequence[Entry]) -> list[Gap]:
+    """riddles_open minus riddles_closed, for each model that ran both in the same setting."""
+    found: dict[tuple[str, tuple[str, ...]], dict[str, Entry]] = defaultdict(dict)
+    for entry in entries:
+        known = benchmark_of_task(entry.task)
+        if known and known[0] in (RIDDLES_CLOSED, RIDDLES_OPEN):
+            found[entry.model, known[1]][known[0].name] = entry
+    gaps = []
+    for (model, _), pair in found.items():
+        if len(pair) < 2:
+            continue
+        for pipeline in (STRICT, FLEXIBLE):
+            scores = [pair[b.name].values(("exact_match", pipeline)) for b in (RIDDLES_OPEN, RIDDLES_CLOSED)]
+            if all(scores):
+                parts = [
+                    estimate(pair[b.name], values)
+                    for b, values in zip((RIDDLES_OPEN, RIDDLES_CLOSED), scores, strict=True)
+                ]
+                value = stats.combine(parts, [1, -1])
+                gaps.append(Gap(pair[RIDDLES_OPEN.name].task, OPENNESS, pipeline, model, value))
+    return gaps

@@ -1,0 +1,101 @@
+"""What a guesser scores who knows a task's form and nothing else. A score is worth something above it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import comb, prod
+from typing import Any
+
+from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.data.schema import has_reference, split_reference
+from mera_ru_tasks.scoring.metrics import METRICS
+
+Doc = Mapping[str, Any]
+
+
+def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
+    """The chance level of a metric over documents.
+
+    - One letter (RussianRegions): one of the option letters drawn at random, with no language unit. Of four letters,
+      `exact_match` is 1/4, and 0 where the unit is asked for, `letter_match` 1/4.
+    - Several letters (Enantiosemy): k of the option letters drawn at random, with the k that scores best on these
+      documents. For `exact_match` that is the largest share of documents with k right letters divided by the number of
+      sets of k.
+    - A phrase (Riddles): 0.
+
+    Documents of several forms, as types of one task can have, count each by its own.
+
+    Args:
+        metric: the metric's name.
+        docs: the documents.
+
+    Returns:
+        A number from 0 to 1; None where there is none: for `answered`, for a judge's scores of anything but riddles,
+        and where a document has no reference.
+    """
+    if not docs or not all(has_reference(doc) for doc in docs):
+        return None
+    by_form: dict[AnswerFormat, list[Doc]] = defaultdict(list)
+    for doc in docs:
+        by_form[AnswerFormat.of(doc)].append(doc)
+    if metric == "answered" or (METRICS[metric].judged and any(form.choices for form in by_form)):
+        return None
+    if METRICS[metric].grouped:
+        groups: dict[Any, list[float]] = defaultdict(list)
+        for doc in docs:
+            groups[doc["meta"].get("group_id")].append(_level_of_form(metric, AnswerFormat.of(doc), [doc]))
+        return _mean(prod(levels) for levels in groups.values())
+    return sum(len(own) / len(docs) * _level_of_form(metric, form, own) for form, own in by_form.items())
+
+
+def _level_of_form(metric: str, form: AnswerFormat, docs: Sequence[Doc]) -> float:
+    if not form.choices:
+        return 0.0
+    if form.max_choices > 1:
+        return _best_size(docs, form, _expected_f1 if metric == "f1" else _expected_match)
+    return 0.0 if form.with_phrase and metric != "letter_match" else 1 / len(form.choices)
+
+
+class ChanceLevels:
+    """Chance levels over the documents of one task: models share documents, so each level is computed once."""
+
+    def __init__(self, docs: Mapping[str, Doc]) -> None:
+        """Take the task's documents by their hash."""
+        self._docs = docs
+        self._levels: dict[tuple[str, tuple[str, ...]], float | None] = {}
+
+    def of(self, metric: str, keys: Iterable[str]) -> float | None:
+        """The chance level of a metric over the documents with these hashes (see `chance_level`)."""
+        place = (metric, tuple(keys))
+        if place not in self._levels:
+            self._levels[place] = chance_level(metric, [self._docs[key] for key in place[1]])
+        return self._levels[place]
+
+
+def right_letters(doc: Doc) -> int:
+    """How many letters a document's reference holds."""
+    return len(split_reference(doc["outputs"], AnswerFormat.of(doc))[0])
+
+
+def _best_size(docs: Sequence[Doc], form: AnswerFormat, expected: Callable[[int, int, int], float]) -> float:
+    options = len(form.choices)
+    counts = Counter(map(right_letters, docs))
+    return max(
+        sum(expected(size, right, options) * number for right, number in counts.items()) / len(docs)
+        for size in range(1, form.max_choices + 1)
+    )
+
+
+def _expected_match(size: int, right: int, options: int) -> float:
+    return 1 / comb(options, size) if size == right else 0.0
+
+
+def _expected_f1(size: int, right: int, options: int) -> float:
+    """Of `size` random letters size × right / options are right on average; F1 is twice that over size + right."""
+    return 2 * size * right / options / (size + right)
+
+
+def _mean(values: Iterable[float]) -> float:
+    values = list(values)
+    return sum(values) / len(values)

@@ -1,0 +1,1 @@
+"""Benchmarks and their data: load, check, summarize and fetch them."""

@@ -1,0 +1,148 @@
+"""What each benchmark is: its names, fields, types and the form of its answers. Sources: the MERA dataset cards."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class AnswerFormat:
+    """The form in which one document must be answered; the only thing that readings and scores know of a task.
+
+    Attributes:
+        choices: the option letters, in order; empty if the answer is a word or a phrase.
+        max_choices: the largest number of letters in an answer; 0 for a phrase.
+        with_phrase: True if a phrase follows the letter (`Б; лужа`).
+    """
+
+    choices: str = ""
+    max_choices: int = 0
+    with_phrase: bool = False
+
+    @classmethod
+    def of(cls, doc: Mapping[str, Any]) -> AnswerFormat:
+        """The format that the loader wrote into a document."""
+        return _answer_format(**doc["answer_format"])
+
+
+# Every document of a run has one of few formats, and is asked for it several times.
+_answer_format = functools.lru_cache(AnswerFormat)
+
+PHRASE = AnswerFormat()
+SEVERAL_OF_SIX = AnswerFormat("АБВГДЕ", max_choices=6)
+ONE_OF_FOUR = AnswerFormat("АБВГ", max_choices=1)
+ONE_OF_FOUR_WITH_UNIT = AnswerFormat("АБВГ", max_choices=1, with_phrase=True)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One dataset: of MERA Text 2.0, or a user's own in MERA's format (see `own`).
+
+    Attributes:
+        name: our name, also that of its folder in a local data folder.
+        title: the authors' name, which is the name of their folder and of the submission file.
+        hub: the dataset's name on the Hugging Face hub; None if it is not there.
+        folders: the folder names under which local data are found, in any case.
+        inputs: the `inputs` fields that every row must fill.
+        meta: the integer `meta` fields that every row must have, beside `id`.
+        type_field: the `meta` field that holds a row's type; None where there are no types.
+        formats: the answer's form for each type (for the type None where there are no types).
+        test_size: the number of test rows by the card, for each type.
+        path: the folder of the data itself, for a user's own dataset; it needs no data folder around it.
+    """
+
+    name: str
+    title: str
+    hub: str | None
+    folders: tuple[str, ...]
+    inputs: tuple[str, ...]
+    meta: tuple[str, ...]
+    type_field: str | None
+    formats: Mapping[int | None, AnswerFormat]
+    test_size: Mapping[int | None, int] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether `meta.group_id` joins documents that also count together."""
+        return "group_id" in self.meta
+
+
+def _options(letters: str) -> tuple[str, ...]:
+    return tuple(f"option_{letter}" for letter in letters)
+
+
+ENANTIOSEMY = Benchmark(
+    name="enantiosemy",
+    title="Enantiosemy",
+    hub="MERA-evaluation/Enantiosemy",
+    folders=("enantiosemy",),
+    inputs=("text", "enantiosemic_word", *_options("abcdef")),
+    meta=("type",),
+    type_field="type",
+    formats=dict.fromkeys((1, 2, 3, 4), SEVERAL_OF_SIX),
+    test_size={1: 290, 2: 188, 3: 18, 4: 10},
+)
+RIDDLES_CLOSED = Benchmark(
+    name="riddles_closed",
+    title="Riddles",
+    hub="MERA-evaluation/Riddles",
+    folders=("riddles_closed", "riddles"),
+    inputs=("question",),
+    meta=(),
+    type_field=None,
+    formats={None: PHRASE},
+    test_size={None: 500},
+)
+RIDDLES_OPEN = Benchmark(
+    name="riddles_open",
+    title="Riddles (open set)",
+    hub=None,
+    folders=("riddles_open",),
+    inputs=("question",),
+    meta=(),
+    type_field=None,
+    formats={None: PHRASE},
+    test_size={None: 500},
+)
+RUSSIAN_REGIONS = Benchmark(
+    name="russian_regions",
+    title="RussianRegions",
+    hub="MERA-evaluation/RussianRegions",
+    folders=("russian_regions", "russianregions"),
+    inputs=("task_formulation", *_options("abcd")),
+    meta=("group_id", "task_type"),
+    type_field="task_type",
+    formats={1: ONE_OF_FOUR, 2: ONE_OF_FOUR_WITH_UNIT, 3: ONE_OF_FOUR_WITH_UNIT},
+    test_size={1: 201, 2: 201, 3: 201},
+)
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    benchmark.name: benchmark for benchmark in (ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS)
+}
+
+# What a leaderboard submission holds; the open riddles are for diagnosis only.
+LEADERBOARD = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
+
+# What a task's name can add to its benchmark's: the shipped data, the prefilled marker, the split that is scored.
+VARIANTS = ("sample", "prefill", "shots")
+
+
+def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
+    """Take a task's name apart: `enantiosemy_sample_prefill` is Enantiosemy with the variants `sample` and `prefill`.
+
+    Returns:
+        The benchmark and the task's variants in the name's order; None for a task that is not ours.
+    """
+    base = task
+    variants: list[str] = []
+    while base.rpartition("_")[2] in VARIANTS:
+        base, _, variant = base.rpartition("_")
+        variants.insert(0, variant)
+    if base == "riddles" and "sample" in variants:  # the shipped riddles are of neither set
+        base = RIDDLES_CLOSED.name
+    return (BENCHMARKS[base], tuple(variants)) if base in BENCHMARKS else None

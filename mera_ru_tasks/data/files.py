@@ -1,0 +1,251 @@
+"""Reading the rows of a benchmark from a local folder, in every form that people keep them in.
+
+A folder holds, for each split, one of `test.json` (`{"data": [rows]}`, the authors' form), `test.jsonl`,
+`test.parquet` (also in the hub's sharded naming and its `data/` folder) or a `save_to_disk` copy.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mera_ru_tasks.data.benchmarks import Benchmark
+from mera_ru_tasks.data.schema import Problem, row_id
+from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.paths import expanded
+
+SPLITS = ("test", "shots")
+
+
+def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
+    """The folder of `benchmark` in the data folder `root`, whatever the case of its name.
+
+    Raises:
+        DataError: `root` is no folder, or holds no such folder, or more than one.
+    """
+    _must_be_folder(root, _where_from(benchmark))
+    found = sorted(path for path in root.iterdir() if path.is_dir() and path.name.lower() in benchmark.folders)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(path.name for path in found)
+        raise DataError(f"{root} holds several folders for {benchmark.title}: {names}. Keep one of them.")
+    names = ", ".join(sorted(path.name for path in root.iterdir())[:20]) or "nothing"
+    wanted = " or ".join(f"`{name}`" for name in dict.fromkeys((benchmark.name, benchmark.title)))
+    raise DataError(
+        f"The data folder {root} has no folder {wanted} for {benchmark.title}; it holds: {names}. "
+        f"{_where_from(benchmark)}"
+    )
+
+
+def dataset_folder(path: Path) -> Path:
+    """The folder of a user's own dataset, which a task names itself; raises DataError where it is none."""
+    folder = expanded(path)
+    start = "" if folder.is_absolute() else f"; a relative path counts from where the command is started, {Path.cwd()}"
+    _must_be_folder(folder, f"Name the folder that holds test.json in the task's `mera_ru_path`{start}.")
+    return folder
+
+
+def _must_be_folder(path: Path, remedy: str) -> None:
+    if not path.is_dir():
+        what = "is a file" if path.exists() else "does not exist"
+        raise DataError(f"The data folder {path} {what}. {remedy}")
+
+
+def _where_from(benchmark: Benchmark) -> str:
+    remedy = f"Put the benchmark's files into a folder `{benchmark.name}` in it"
+    return remedy + (", or unset MERA_RU_DATA to use the hub dataset." if benchmark.hub else ".")
+
+
+def read_splits(folder: Path) -> dict[str, tuple[str, list[Any]]]:
+    """Read the splits that `folder` holds.
+
+    Returns:
+        For each split found, the file's path as text and its rows, as they are stored.
+
+    Raises:
+        DataError: a file cannot be read or is no such file, a part of a split is missing, or a split is there twice.
+    """
+    found: dict[str, tuple[str, list[Any]]] = {}
+    saved = _read_saved(folder)
+    for split in SPLITS:
+        forms = _forms(folder, split)
+        if split in saved:
+            forms["a saved dataset"] = []
+        if len(forms) > 1:
+            raise DataError(f"{folder} holds the split `{split}` more than once: {', '.join(forms)}. Keep one of them.")
+        for name, paths in forms.items():
+            if split in saved:
+                found[split] = (f"{folder} (saved dataset, split {split})", saved[split])
+            else:
+                found[split] = (str(folder / name), [row for path in paths for row in _read_file(path)])
+    return found
+
+
+def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
+    """The forms in which the files of a split lie in `folder`: for each one's name its files in order."""
+    single = (folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet"))
+    forms = {path.name: [path] for path in single if path.is_file()}
+    for place in (folder, folder / "data"):
+        shards = sorted(place.glob(f"{split}-*-of-*.parquet"))
+        if shards:
+            name = re.sub(r"-\d+-of-", "-*-of-", str(shards[0].relative_to(folder)))
+            forms[name] = _whole(shards, folder / name)
+    return forms
+
+
+def _whole(shards: list[Path], name: Path) -> list[Path]:
+    """The shards, where all that their names count are there: a part of a test set would give a number all the same."""
+    wanted = int(shards[0].stem.rpartition("-")[2]) if shards[0].stem.rpartition("-")[2].isdecimal() else 0
+    split = shards[0].name.partition("-")[0]
+    if [shard.name for shard in shards] != [f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)]:
+        raise DataError(
+            f"{name}: {len(shards)} files where their names count {wanted}. Fetch the missing ones, or keep one set."
+        )
+    return shards
+
+
+def _read_file(path: Path) -> list[Any]:
+    if path.suffix == ".parquet":
+        return _read_parquet(path)
+    text = _read_text(path)
+    if path.suffix == ".jsonl":
+        lines = text.split("\n")
+        return [_parse(line, path, number) for number, line in enumerate(lines, start=1) if line.strip()]
+    content = _parse(text, path)
+    rows = content.get("data") if isinstance(content, Mapping) else content
+    if not isinstance(rows, list):
+        raise DataError(f'{path} holds no rows. Write it as {{"data": [row, …]}}.')
+    return rows
+
+
+def _read_text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}. Check the file's permissions.") from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            raise DataError(f"{path} ends inside a character, so it is cut. Copy it again, whole.") from error
+        line = raw.count(b"\n", 0, error.start) + 1
+        guess = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw[:4] else "CP1251"
+        raise DataError(
+            f"{path} is not UTF-8: byte {error.start}, line {line}. "
+            f"Convert it, for instance with `iconv -f {guess} -t UTF-8`."
+        ) from error
+
+
+def _parse(text: str, path: Path, line: int | None = None) -> Any:
+    """Parse a whole file, or one `line` of it."""
+    place = f"{path}, line {line}" if line else str(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path} is not valid JSON: line {(line or 1) + error.lineno - 1}, column {error.colno}: {error.msg}. "
+            "Mend the file there."
+        ) from error
+    except ValueError as error:  # what Python says of an integer beyond its limit of digits
+        raise DataError(f"{place}: a number has too many digits. Write it shorter, or as a string.") from error
+    except RecursionError as error:
+        raise DataError(f"{place}: the JSON is nested too deeply to be a benchmark's row.") from error
+
+
+def _read_parquet(path: Path) -> list[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows: list[Any] = pq.read_table(path).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path} is not a readable Parquet file: {error}. Make or fetch it again.") from error
+    return rows
+
+
+def _read_saved(folder: Path) -> dict[str, list[Any]]:
+    """The splits of a `save_to_disk` copy: a saved `DatasetDict`, or a saved `Dataset` in a folder for each split."""
+    saved = [folder] if (folder / "dataset_dict.json").is_file() else []
+    single = [folder / split for split in SPLITS if (folder / split / "state.json").is_file()]
+    if not (saved or single):
+        return {}
+    import datasets
+
+    try:
+        if saved:
+            loaded = datasets.load_from_disk(str(folder))
+            return {split: loaded[split].to_list() for split in SPLITS if split in loaded}
+        return {path.name: datasets.load_from_disk(str(path)).to_list() for path in single}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:  # it checks none of its own files
+        raise DataError(f"{folder} is not a readable saved dataset: {error}. Save it again.") from error
+
+
+def fill_in_prompts(
+    splits: Mapping[str, tuple[str, list[Any]]], folder: Path
+) -> tuple[dict[str, tuple[str, list[Any]]], list[Problem]]:
+    """Replace each `instruction` that is an index into the `prompts` of `dataset_meta.json` by that prompt.
+
+    A prompt is a string, or an object with `instruction` and further text blocks; the blocks fill the inputs of the
+    same name where a row has none.
+
+    Returns:
+        The splits with prompts, and a problem for each index that names none.
+    """
+    indexed = any(_is_index(row) for _, rows in splits.values() for row in rows)
+    prompts = _read_prompts(folder / "dataset_meta.json") if indexed else []
+    problems: list[Problem] = []
+
+    def filled(place: str, rows: list[Any]) -> Iterator[Any]:
+        for number, row in enumerate(rows, start=1):
+            if not _is_index(row):
+                yield row
+                continue
+            index = row["instruction"]
+            if not 0 <= index < len(prompts):
+                known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it holds no prompts"
+                what = f"dataset_meta.json has no prompt {index}, {known}"
+                remedy = "Mend the index, or write the prompt itself into `instruction`."
+                problems.append(Problem(place, number, row_id(row), "instruction", what, remedy))
+                yield {**row, "instruction": "-"}
+                continue
+            yield _with_prompt(row, prompts[index])
+
+    return {split: (place, list(filled(place, rows))) for split, (place, rows) in splits.items()}, problems
+
+
+def _with_prompt(row: Mapping[str, Any], prompt: Any) -> dict[str, Any]:
+    if isinstance(prompt, str):
+        return {**row, "instruction": prompt}
+    blocks = {name: text for name, text in prompt.items() if isinstance(text, str) and name != "instruction"}
+    inputs = row.get("inputs")
+    if isinstance(inputs, Mapping):
+        inputs = {**blocks, **{name: value for name, value in inputs.items() if value or name not in blocks}}
+    return {**row, "instruction": prompt["instruction"], "inputs": inputs}
+
+
+def _is_index(row: Any) -> bool:
+    index = row.get("instruction") if isinstance(row, Mapping) else None
+    return isinstance(index, int) and not isinstance(index, bool)
+
+
+def _read_prompts(path: Path) -> list[Any]:
+    if not path.is_file():
+        raise DataError(
+            f"{path} is missing, but rows name their prompt by its index there. "
+            "Add the file, or write the prompt itself into `instruction`."
+        )
+    content = _parse(_read_text(path), path)
+    prompts = content.get("prompts") if isinstance(content, Mapping) else None
+    good = isinstance(prompts, list) and all(
+        isinstance(prompt.get("instruction") if isinstance(prompt, Mapping) else prompt, str) for prompt in prompts
+    )
+    if not good:
+        raise DataError(
+            f"{path}, field `prompts`: it is not a list of prompts. "
+            "Each prompt is a string or an object with `instruction`."
+        )
+    return list(prompts or [])

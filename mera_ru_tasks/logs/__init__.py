@@ -1,0 +1,1 @@
+"""Read the logs that lm-eval writes, and score them again."""

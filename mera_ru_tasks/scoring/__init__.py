@@ -1,0 +1,1 @@
+"""Score responses without lm-eval: exact match, answer extraction and the metrics."""

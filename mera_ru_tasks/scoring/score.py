@@ -1,0 +1,149 @@
+"""Score one response against one document: the pure core that the harness, the commands and the judge share."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.data.schema import has_reference, split_reference
+from mera_ru_tasks.scoring import extract
+from mera_ru_tasks.scoring.extract.text import fold
+from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, GroupPart
+from mera_ru_tasks.scoring.strict import accepted_answers, exact_match
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What one response scores.
+
+    Attributes:
+        extracted: the answer that flexible extraction found, in canonical form; empty if none is unmistakable.
+        strict: the metrics of `strict-match` by name; empty if the document has no reference.
+        flexible: the metrics of `flexible-extract` by name; empty if the document has no reference.
+    """
+
+    extracted: str
+    strict: Mapping[str, Any]
+    flexible: Mapping[str, Any]
+
+
+def score_response(doc: Mapping[str, Any], response: str, *, prefix: str = "") -> Scores:
+    """Score one response in both filters, without lm-eval and without a judge.
+
+    Args:
+        doc: a loaded document: at least `outputs`, `answer_format` and `meta`.
+        response: what the model wrote.
+        prefix: the end of the prompt that the response continues, as in the prefilled tasks; empty otherwise.
+    """
+    extracted = extract.read(prefix + response, AnswerFormat.of(doc))
+    return Scores(
+        extracted, score_strict(doc, response), score_flexible(doc, extracted, extract.drop_reasoning(response))
+    )
+
+
+def reference_digest(doc: Mapping[str, Any]) -> str:
+    """What tells a document's reference from another, and is the same on any machine."""
+    return hashlib.sha256(doc["outputs"].encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
+    """Score a response as the leaderboard does.
+
+    Args:
+        doc: a loaded document (see `data`).
+        response: what the model wrote.
+
+    Returns:
+        `exact_match` (0 or 1) and, for documents in groups, `group_exact_match` (a `GroupPart`); nothing for a document
+        without a reference, since a 0 would be a lie.
+    """
+    if not has_reference(doc):
+        return {}
+    is_phrase = not AnswerFormat.of(doc).choices
+    correct = exact_match(response, accepted_answers(doc["outputs"], phrase=is_phrase))
+    return {"exact_match": correct, **_group_part(doc, "group_exact_match", correct)}
+
+
+def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dict[str, Any]:
+    """Score what `reading.read` made of a response.
+
+    Args:
+        doc: a loaded document.
+        extraction: the answer in canonical form, empty where none could be read.
+        visible: the response without its reasoning; what the leaderboard would count in it counts here too.
+
+    Returns:
+        `exact_match` and `answered` (0 or 1); `f1` (0 to 1) where several letters may be right; `letter_match` (0 or 1)
+        where one letter is; `group_exact_match` (a `GroupPart`) for documents in groups. Nothing without a reference.
+    """
+    if not has_reference(doc):
+        return {}
+    answer_format = AnswerFormat.of(doc)
+    reference = doc["outputs"]
+    correct = _matches(extraction, reference, answer_format)
+    if not correct:
+        correct = exact_match(visible, accepted_answers(reference, phrase=not answer_format.choices))
+    scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
+    if answer_format.choices:
+        right, _ = split_reference(reference, answer_format)
+        given = [part for part in extraction.split("; ")[: answer_format.max_choices] if part]
+        if answer_format.max_choices > 1:
+            scores["f1"] = max(letters_f1(given, right), float(correct))
+        else:
+            scores["letter_match"] = max(int(given == right), correct)
+    return {**scores, **_group_part(doc, "group_exact_match", correct)}
+
+
+def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
+    """Score what the judge said of a response.
+
+    Args:
+        doc: a loaded document.
+        score: 0, 0.5 or 1; None where there is no verdict; NaN to have the metrics without a number (see `harness`).
+
+    Returns:
+        `judge_score` and, for documents in groups, `group_judge_score` (a `GroupPart`, right where the judge gave 1);
+        nothing without a verdict, since a missing one is not a 0.
+    """
+    if score is None:
+        return {}
+    part = _group_part(doc, "group_judge_score", int(score == 1))
+    return {"judge_score": score, **(dict.fromkeys(part, NO_WHOLE_GROUP) if math.isnan(score) else part)}
+
+
+def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
+    """F1 of two sets, the harmonic mean of precision (given letters that are right) and recall (right ones given)."""
+    given, right = set(given), set(right)
+    return 2 * len(given & right) / (len(given) + len(right)) if given or right else 0.0
+
+
+# What parts the answers where several are given: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
+_BETWEEN_ANSWERS = re.compile(r" ?[;,/] ?(?:(?:или|либо|и) )?| (?:или|либо|и) ")
+
+
+def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
+    """1 if the extraction is the reference, up to ё, stress marks, look-alikes and what normalisation drops.
+
+    Language units count in any order. For a riddle an extraction also matches if it names several answers and every one
+    of them is accepted; else several answers are a hedge.
+    """
+    if not extraction:
+        return 0
+    if answer_format.choices:
+        return int(fold(extraction) == fold(reference) or _answers(extraction) == _answers(reference))
+    accepted = {fold(entry) for entry in reference.split(";")} - {""}
+    return int(fold(extraction) in accepted or accepted.issuperset(_answers(extraction)))
+
+
+def _answers(text: str) -> list[str]:
+    return sorted(fold(answer) for answer in _BETWEEN_ANSWERS.split(" ".join(text.split())))
+
+
+def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:
+    meta = doc["meta"]
+    return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_size" in meta else {}

@@ -1,0 +1,130 @@
+"""`mera-ru run` beside `lm_eval`, each a process of its own in an environment with the built wheel."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.environments import Environment, make_environment
+from tests.support.rows import data_folder, riddle
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory, wheel: Path, lean_lm_eval: Path) -> Environment:
+    made = make_environment(tmp_path_factory.mktemp("environment") / "venv", "wheel", lean_lm_eval)
+    made.install(str(wheel))
+    return made
+
+
+def ours(environment: Environment, *arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    return environment.run(str(environment.root / "bin" / "mera-ru"), "run", *arguments, **settings)
+
+
+def stock(environment: Environment, *arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    return environment.run("-m", "lm_eval", *arguments, **settings)
+
+
+def said(ended: subprocess.CompletedProcess[str]) -> list[str]:
+    """What was written to standard error, without progress bars and times."""
+    lines = re.split(r"[\n\r]", ended.stderr)
+    return [re.sub(r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d *", "", line) for line in lines if line and "it/s]" not in line]
+
+
+def logs(folder: Path) -> dict[str, Any]:
+    """What was written, by file without dates; times and the output's own path left out."""
+    written: dict[str, Any] = {}
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = f"{file.parent.relative_to(folder)}/{re.sub(r'_[^_]+$', file.suffix, file.name)}"
+        text = file.read_text(encoding="utf-8")
+        written[name] = [json.loads(part) for part in (text.splitlines() if file.suffix == ".jsonl" else [text])]
+    [results] = next(content for name, content in written.items() if name.endswith(".json"))
+    for name in ("date", "total_evaluation_time_seconds"):
+        del results[name]
+    return written
+
+
+def test_it_prints_and_writes_what_lm_eval_does(environment: Environment, tmp_path: Path) -> None:
+    arguments = [
+        "--model", "dummy", "--tasks", "mera_ru_sample,riddles_sample_prefill", "--limit", "4", "--num_fewshot", "1",
+        "--gen_kwargs", "max_gen_toks=8", "--seed", "7", "--log_samples", "--show_config", "--output_path", "out",
+    ]  # fmt: skip
+    ends = {}
+    for name, command in (("ours", ours), ("stock", stock)):
+        (tmp_path / name).mkdir()
+        ends[name] = command(environment, *arguments, cwd=tmp_path / name)
+        assert ends[name].returncode == 0, ends[name].stderr
+    # Of what is printed, --show_config prints the results' times too.
+    table = [ended.stdout[ended.stdout.index("\ndummy (") :] for ended in ends.values()]
+    assert table[0] == table[1]
+    assert "|mera_ru_sample" in table[0]
+    assert said(ends["ours"]) == said(ends["stock"])
+    assert any("SHOULD ONLY BE USED FOR TESTING" in line for line in said(ends["ours"]))
+    written = logs(tmp_path / "ours")
+    assert written == logs(tmp_path / "stock")
+    assert len(written) == 5
+    assert len(next(content for name, content in written.items() if "riddles_sample_prefill" in name)) == 8
+
+
+OWN = "task: own_riddles\ninclude: {folder}/riddles_closed.yaml\n"
+
+
+def test_tasks_of_an_included_folder_are_known_too(environment: Environment, tmp_path: Path) -> None:
+    base = environment.site_packages / "mera_ru_tasks" / "yaml_tasks"
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.yaml").write_text(OWN.replace("{folder}", str(base)))
+    data = data_folder(tmp_path / "data", "riddles", [riddle(1)])
+    ended = ours(
+        environment, "--model", "dummy", "--tasks", "own_riddles,riddles_closed", "--include_path", "own",
+        cwd=tmp_path, MERA_RU_DATA=str(data), MERA_RU_NO_AUTOLOAD="1",
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    rows = {line.split("|")[1].strip() for line in ended.stdout.splitlines() if line.startswith("|")}
+    assert {"own_riddles", "riddles_closed"} <= rows
+
+
+def test_a_task_of_lm_eval_is_not_known_and_the_message_says_which_are(environment: Environment) -> None:
+    ended = ours(environment, "--model", "dummy", "--tasks", "arc_easy,riddles_sample,nonsense")
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith(
+        "Error: Tasks not found: arc_easy, nonsense. There are: enantiosemy"
+    )
+    assert ", enantiosemy_sample_prefill, " in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_task_that_is_nearly_known_is_named(environment: Environment, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.yaml").write_text("task: city_quiz\nclass: !function mera_ru_tasks.CustomTask\n")
+    (tmp_path / "own" / "broken.yaml").write_text("task: [")
+    for folder, message in (("own", "Did you mean 'city_quiz'?"), ("absent", "The folder absent of --include_path ")):
+        ended = ours(environment, "--model", "dummy", "--tasks", "city_quizz", f"--include_path={folder}", cwd=tmp_path)
+        assert ended.returncode == 1 and message in ended.stderr, ended.stderr
+
+
+def test_a_users_mistake_ends_as_under_lm_eval(environment: Environment, tmp_path: Path) -> None:
+    data = data_folder(tmp_path, "riddles", [riddle(1)])
+    arguments = ["--model", "dummy", "--tasks", "riddles_closed", "--num_fewshot", "1"]
+    ended = ours(environment, *arguments, MERA_RU_DATA=str(data))
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("Error: --num_fewshot 1 asks for more shots ")
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_help_is_lm_evals_own_with_the_difference(environment: Environment) -> None:
+    ended = ours(environment, "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    difference, _, help_text = ended.stdout.partition("\n\n")
+    assert "none of lm-eval's own" in difference
+    assert help_text == stock(environment, "run", "--help").stdout
+
+
+def test_an_unknown_option_ends_as_under_lm_eval(environment: Environment) -> None:
+    ended = ours(environment, "--modle", "dummy", "--tasks", "riddles_sample")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("usage: lm-eval ")
+    assert "--modle" in ended.stderr

@@ -1,0 +1,56 @@
+"""The scripted models that are compared, and what tests do with their runs and with the comparison."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+
+from mera_ru_tasks.scoring.metrics import STRICT
+from tests.support.scripted import reference
+
+SAMPLE_TASKS = ["mera_ru_sample", "riddles_open_sample"]
+WEAK, MIDDLE, STRONG = "org/weak-160m", "org/middle-1b", "/models/local/strong-7b"
+
+
+def skilled(skill: float) -> Callable:
+    """A model that is right on a share of documents, the same ones for each model of more skill; always the same."""
+
+    def answer(doc, prompt):
+        luck = random.Random(f"{doc['instruction']} {sorted(doc['inputs'].items())}").random()
+        if luck < skill:
+            # Every fifth right answer is in another case of the marker, which only flexible-extract reads.
+            return f"**ОТВЕТ: {reference(doc)[7:]}**" if int(luck * 1000) % 5 == 0 else reference(doc)
+        return (
+            "Не знаю, что ответить." if luck > 0.9 else f"Ответ: {'А' if doc['answer_format']['choices'] else 'пень'}"
+        )
+
+    return answer
+
+
+TASK = "russian_regions_sample"
+STRONG_LABEL = "strong-7b"
+
+
+def row_of(comparison, task, model, metric="exact_match", pipeline=STRICT):
+    wanted = (task, model, metric, pipeline)
+    return next(r for r in comparison.rows if (r.task, r.model, r.metric, r.pipeline) == wanted)
+
+
+def results_file(folder, model):
+    return next(iter((folder / model.replace("/", "__")).glob("results_*.json")))
+
+
+def log_file(folder, model, task=TASK):
+    return next(iter((folder / model.replace("/", "__")).glob(f"samples_{task}_2*.jsonl")))
+
+
+def edit_json(file, change):
+    content = json.loads(file.read_text(encoding="utf-8"))
+    change(content)
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+def edit_rows(file, change):
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
+    file.write_text("".join(json.dumps(change(row), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -1,0 +1,49 @@
+"""The documentation, and what stands in it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "yaml_tasks/*.md", "mera_ru_tasks/sample_data/*.md")
+    for path in REPOSITORY.glob(pattern)
+    if path.name != "CHANGELOG.md"  # it tells of the past
+)
+
+README = REPOSITORY / "README.md"
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@cache
+def text_of(document: Path) -> str:
+    return document.read_text(encoding="utf-8")
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return [body for name, body in _FENCE.findall(text_of(document)) if name == language]
+
+
+def spans(document: Path) -> list[str]:
+    """The inline code of a document."""
+    return re.findall(r"`([^`\n]+)`", _FENCE.sub("", text_of(document)))
+
+
+def headings(document: Path) -> list[tuple[int, str]]:
+    """The headings, each as its level and its text."""
+    found = re.findall(r"^(#+) (.+)$", _FENCE.sub("", text_of(document)), re.MULTILINE)
+    return [(len(marks), title) for marks, title in found]
+
+
+def anchors(document: Path) -> list[str]:
+    """The headings' anchors, as GitHub makes them: letters of every alphabet stay, and a repeated one gets a number."""
+    slugs = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for _, title in headings(document)]
+    before = [slugs[:place].count(slug) for place, slug in enumerate(slugs)]
+    return [f"{slug}-{times}" if times else slug for slug, times in zip(slugs, before, strict=True)]

@@ -1,0 +1,50 @@
+"""Documents to judge, and settings for a stub."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mera_ru_tasks.judge import preflight
+from mera_ru_tasks.judge.config import Settings
+from mera_ru_tasks.judge.engine import Verdict
+from tests.support.judge_stub import StubJudge
+
+KEY = "sentinel-key-5f1e"
+
+Document = tuple[dict[str, Any], str]
+
+
+def riddle(number: int, response: str, outputs: str = "лук; луковица") -> Document:
+    """A riddle and a response to it."""
+    doc = {
+        "instruction": "Отгадай: {question}",
+        "inputs": {"question": f"загадка {number}"},
+        "outputs": outputs,
+        "meta": {"id": number},
+        "answer_format": {"choices": "", "max_choices": 0, "with_phrase": False},
+    }
+    return doc, response
+
+
+def wrong(number: int) -> Document:
+    """A riddle that the judge must be asked about."""
+    return riddle(number, f"Ответ: репа {number}")
+
+
+def many(count: int) -> Sequence[Document]:
+    """So many documents that all need a question."""
+    return [wrong(number) for number in range(count)]
+
+
+def settings_for(stub: StubJudge, folder: Path, **changes: Any) -> Settings:
+    """Settings for a stub, with the cache in `folder`; the next question tries the server anew."""
+    preflight.check.cache_clear()
+    defaults = {"cache": folder / "judge.sqlite", "timeout": 5.0}
+    return Settings(api_base=stub.url, model="stub-judge", key=KEY, **(defaults | changes))
+
+
+def scores(verdicts: Sequence[Verdict]) -> list[float | None]:
+    """The verdicts' scores."""
+    return [verdict.score for verdict in verdicts]

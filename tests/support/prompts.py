@@ -1,0 +1,14 @@
+"""What a run shows the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.scripted import run
+
+
+def prompts(root: Path, task: str, **arguments: Any) -> list[str]:
+    """The prompts that a run of one task sends, in the documents' order."""
+    samples = run(None, [task], data=root, **arguments)["samples"][task]
+    return [sample["arguments"][0][0] for sample in samples if sample["filter"] == "strict-match"]

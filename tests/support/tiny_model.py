@@ -1,0 +1,28 @@
+"""The demo's random GPT-NeoX with a chat template: small enough to be made and run in seconds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from transformers import AutoTokenizer
+
+from examples.demo_models import save_random
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<{{ message.role }}>{{ message.content }}</{{ message.role }}>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+def save_tiny_model(folder: Path, chat_template: str = CHAT_TEMPLATE) -> Path:
+    """Save the model, which never writes its end token and has room for every prompt."""
+    save_random(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = chat_template
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    save_tiny_model(Path(sys.argv[1]))

@@ -83,7 +83,7 @@ def read(shown: Shown, response: str) -> Readings:
 
     extraction = FlexibleExtract(shown.prefix).apply([[response]], [shown.doc])[0]
     return Readings(
-        strict.readings(response),
+        strict.candidates(response),
         process_results(shown.doc, [response]),  # not through StrictMatch, which would ask a judge that is configured
         str(extraction),
         process_results(shown.doc, [extraction]),

@@ -18,7 +18,8 @@ from mera_ru_tasks.data.summary import (
     right_letters,
 )
 from mera_ru_tasks.harness.prompt import placeholders, unfilled
-from mera_ru_tasks.scoring.strict import accepted_answers, normalise
+from mera_ru_tasks.scoring.normalize import normalize
+from mera_ru_tasks.scoring.strict import accepted_answers
 
 Check = Callable[[Sequence[Document], Benchmark], Iterator[Finding]]
 
@@ -85,7 +86,7 @@ def _units(documents: Sequence[Document], benchmark: Benchmark) -> Iterator[Find
         if document.reference and answer_format is not None and answer_format.with_phrase:
             letters, unit = split_reference(document.reference, answer_format)
             name = f"option_{'abcdefgh'[answer_format.choices.index(letters[0])]}"
-            if name in document.inputs and normalise(unit) not in normalise(document.inputs[name]):
+            if name in document.inputs and normalize(unit) not in normalize(document.inputs[name]):
                 yield document.finding(
                     "outputs", f"the unit {unit!r} does not stand in the right option, inputs.{name}",
                     "Copy the unit from the option's text, or mend the letter.",
@@ -110,7 +111,7 @@ def _same_options(documents: Sequence[Document], benchmark: Benchmark) -> Iterat
         for name, value in document.inputs.items():
             if not name.startswith("option_"):
                 continue
-            first = seen.setdefault(normalise(value), name)
+            first = seen.setdefault(normalize(value), name)
             if first != name:
                 yield document.finding(
                     f"inputs.{name}", f"it is the same text as {first}", "Write options that differ."

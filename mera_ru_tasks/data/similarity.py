@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from mera_ru_tasks.scoring.strict import normalise
+from mera_ru_tasks.scoring.normalize import normalize
 
 _LENGTH = 5
 # Two texts that share so much differ by a word or two; texts on one subject share far less.
@@ -41,5 +41,5 @@ def near_doubles(texts: Sequence[str], others: Sequence[str]) -> Iterator[tuple[
 
 def shingles(text: str) -> set[str]:
     """The sequences of five characters in the normalised text; a shorter text is one sequence."""
-    plain = normalise(text)
+    plain = normalize(text)
     return {plain[start : start + _LENGTH] for start in range(max(1, len(plain) - _LENGTH + 1))} if plain else set()

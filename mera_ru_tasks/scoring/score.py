@@ -12,14 +12,14 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference, split_reference
 from mera_ru_tasks.scoring import extract
-from mera_ru_tasks.scoring.extract.text import fold
 from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, GroupPart
+from mera_ru_tasks.scoring.normalize import fold
 from mera_ru_tasks.scoring.strict import accepted_answers, exact_match
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What one response scores.
+    """The scores of one response.
 
     Attributes:
         extracted: the answer that flexible extraction found, in canonical form; empty if none is unmistakable.
@@ -47,7 +47,7 @@ def score_response(doc: Mapping[str, Any], response: str, *, prefix: str = "") -
 
 
 def reference_digest(doc: Mapping[str, Any]) -> str:
-    """What tells a document's reference from another, and is the same on any machine."""
+    """Return a short SHA-256 digest of a document's reference, the same on every machine."""
     return hashlib.sha256(doc["outputs"].encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -55,12 +55,12 @@ def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
     """Score a response as the leaderboard does.
 
     Args:
-        doc: a loaded document (see `data`).
+        doc: a loaded document.
         response: what the model wrote.
 
     Returns:
-        `exact_match` (0 or 1) and, for documents in groups, `group_exact_match` (a `GroupPart`); nothing for a document
-        without a reference, since a 0 would be a lie.
+        `exact_match` (0 or 1) and, for documents in groups, `group_exact_match` (a `GroupPart`). Empty for a document
+        without a reference, since a score of 0 would be false.
     """
     if not has_reference(doc):
         return {}
@@ -70,16 +70,17 @@ def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
 
 
 def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dict[str, Any]:
-    """Score what `reading.read` made of a response.
+    """Score an extracted answer.
 
     Args:
         doc: a loaded document.
-        extraction: the answer in canonical form, empty where none could be read.
-        visible: the response without its reasoning; what the leaderboard would count in it counts here too.
+        extraction: the answer in canonical form; empty if none was found.
+        visible: the response without its reasoning. If it is a strict match, the extraction counts as right.
 
     Returns:
-        `exact_match` and `answered` (0 or 1); `f1` (0 to 1) where several letters may be right; `letter_match` (0 or 1)
-        where one letter is; `group_exact_match` (a `GroupPart`) for documents in groups. Nothing without a reference.
+        `exact_match` and `answered` (0 or 1); `f1` (0 to 1) if several letters can be right; `letter_match` (0 or 1) if
+        exactly one letter is right; `group_exact_match` (a `GroupPart`) for documents in groups. Empty without a
+        reference.
     """
     if not has_reference(doc):
         return {}
@@ -100,15 +101,15 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
 
 
 def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
-    """Score what the judge said of a response.
+    """Turn a judge's score into metrics.
 
     Args:
         doc: a loaded document.
-        score: 0, 0.5 or 1; None where there is no verdict; NaN to have the metrics without a number (see `harness`).
+        score: 0, 0.5 or 1; None without a verdict; NaN to report the metrics without a value (see `harness`).
 
     Returns:
-        `judge_score` and, for documents in groups, `group_judge_score` (a `GroupPart`, right where the judge gave 1);
-        nothing without a verdict, since a missing one is not a 0.
+        `judge_score` and, for documents in groups, `group_judge_score` (a `GroupPart`, right if the judge gave 1).
+        Empty without a verdict, since a missing verdict is not a 0.
     """
     if score is None:
         return {}
@@ -117,20 +118,20 @@ def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
 
 
 def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
-    """F1 of two sets, the harmonic mean of precision (given letters that are right) and recall (right ones given)."""
+    """Return F1 of two letter sets: the harmonic mean of precision and recall of the given letters."""
     given, right = set(given), set(right)
     return 2 * len(given & right) / (len(given) + len(right)) if given or right else 0.0
 
 
-# What parts the answers where several are given: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
+# What separates several answers: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
 _BETWEEN_ANSWERS = re.compile(r" ?[;,/] ?(?:(?:или|либо|и) )?| (?:или|либо|и) ")
 
 
 def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
-    """1 if the extraction is the reference, up to ё, stress marks, look-alikes and what normalisation drops.
+    """Return 1 if the extraction equals the reference after folding.
 
-    Language units count in any order. For a riddle an extraction also matches if it names several answers and every one
-    of them is accepted; else several answers are a hedge.
+    Several language units match in any order. A riddle also matches if the extraction names several answers and all of
+    them are accepted.
     """
     if not extraction:
         return 0

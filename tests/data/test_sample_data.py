@@ -11,7 +11,7 @@ from mera_ru_tasks.data.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSE
 from mera_ru_tasks.data.load import load_rows
 from mera_ru_tasks.data.schema import check_rows
 from mera_ru_tasks.paths import sample_folder
-from mera_ru_tasks.scoring.strict import normalise
+from mera_ru_tasks.scoring.normalize import normalize
 
 OPTIONS = {"enantiosemy": "abcdef", "russian_regions": "abcd"}
 LETTERS = "АБВГДЕ"
@@ -153,7 +153,7 @@ def last(row):
 
 
 def stems(text):
-    return {word[:4] for word in normalise(text).split() if len(word) >= 4}
+    return {word[:4] for word in normalize(text).split() if len(word) >= 4}
 
 
 def keyword_overlap(row):
@@ -200,11 +200,11 @@ def test_the_majority_letter_is_within_chance(benchmark):
 @pytest.mark.parametrize("benchmark", [RIDDLES_CLOSED, RIDDLES_OPEN], ids=lambda benchmark: benchmark.name)
 def test_no_riddle_gives_its_answer_away_and_no_answer_serves_many(benchmark):
     rows = rows_of(benchmark)
-    accepted = Counter(answer for row in rows for answer in {normalise(a) for a in row["outputs"].split(";")})
+    accepted = Counter(answer for row in rows for answer in {normalize(a) for a in row["outputs"].split(";")})
     assert max(accepted.values()) <= 2
     for row in rows:
-        words = set(normalise(row["inputs"]["question"]).split())
-        assert not words & {normalise(answer) for answer in row["outputs"].split(";")}
+        words = set(normalize(row["inputs"]["question"]).split())
+        assert not words & {normalize(answer) for answer in row["outputs"].split(";")}
 
 
 def test_right_and_wrong_options_are_of_one_length():

@@ -81,7 +81,7 @@ def _title(inputs: Mapping[str, str]) -> str:
 def _answer(model: int, answer: Answer, question: str, strings: _Strings) -> list[Any]:
     before, found, after = prompt_text(answer.prompt).partition(question)
     prompt = [before, question, after] if found and question else [before]
-    strict_reading = strict.readings(answer.response)[-1]
+    strict_reading = strict.candidates(answer.response)[-1]
     scores = answer.scores
     return [
         model,

@@ -18,9 +18,9 @@ from mera_ru_tasks.scoring.extract.marker import after_marker
 from mera_ru_tasks.scoring.extract.options import join_letters, leaderboard_letters, letters_of_lines
 from mera_ru_tasks.scoring.extract.phrases import parse_phrase, parse_phrases
 from mera_ru_tasks.scoring.extract.reasoning import drop_reasoning
-from mera_ru_tasks.scoring.extract.text import without_invisible
 from mera_ru_tasks.scoring.extract.units import letter_and_unit
 from mera_ru_tasks.scoring.extract.unmarked import read_bare
+from mera_ru_tasks.scoring.normalize import without_invisible
 
 __all__ = ["after_marker", "clean", "drop_reasoning", "parse_letters", "parse_phrase", "read"]
 

@@ -6,7 +6,8 @@ import html
 import re
 import unicodedata
 
-from mera_ru_tasks.scoring.extract.text import LIMIT, WORD, without_stress
+from mera_ru_tasks.scoring.extract.text import LIMIT
+from mera_ru_tasks.scoring.normalize import WORD, without_stress
 
 # An answer has at most so many lines: a long list is none.
 _MOST_LINES = 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mera_ru_tasks.scoring.extract.text import LOOK_ALIKES, WORD
+from mera_ru_tasks.scoring.normalize import LOOK_ALIKES, WORD
 
 # Words that may lead over to letters or follow them, «подходит Б» and «Б подходит»; and those that only lead over.
 # «Неверный» and its like are not among them: with those a letter is no answer.

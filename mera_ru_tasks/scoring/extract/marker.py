@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mera_ru_tasks.scoring import strict
-from mera_ru_tasks.scoring.extract.text import WORD, lower
+from mera_ru_tasks.scoring.normalize import WORD, lower
 
 _WORD = "ответ"
 # The three patterns match behind that word.

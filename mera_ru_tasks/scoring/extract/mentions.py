@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mera_ru_tasks.scoring.extract import tails
 from mera_ru_tasks.scoring.extract.letters import JUDGING, as_letter
-from mera_ru_tasks.scoring.extract.text import WORD
+from mera_ru_tasks.scoring.normalize import WORD
 
 # A further letter with its option's text: «…; Д. text», «…), Д) text», «…", Д "text"».
 _LABEL = re.compile(r"(?P<before>[;,]|[)\"](?= ))[ ]?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(—–-]| \")")

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
-from mera_ru_tasks.scoring import strict
 from mera_ru_tasks.scoring.extract import tails
 from mera_ru_tasks.scoring.extract.letters import AFFIRMING, LEAD_WORDS, parse_letters
 from mera_ru_tasks.scoring.extract.mentions import further_labels, is_taken_back, named, without_refuted
-from mera_ru_tasks.scoring.extract.text import BULLET, LIMIT, WORD
+from mera_ru_tasks.scoring.extract.text import BULLET, LIMIT
+from mera_ru_tasks.scoring.normalize import WORD, is_longer, normalize
 
 _LATIN = re.compile("[A-Za-z]")
 
@@ -78,9 +78,9 @@ def leaderboard_letters(text: str, letters: str) -> list[str]:
     Not where one is Latin: of `A; Е` the leaderboard would drop the English article.
     """
     text = text.strip()
-    if len(text) > LIMIT or strict.is_longer(text, len(letters)):
+    if len(text) > LIMIT or is_longer(text, len(letters)):
         return []
-    found = [word.upper() for word in strict.normalise(text).split()]
+    found = [word.upper() for word in normalize(text).split()]
     good = not _LATIN.search(text) and all(len(letter) == 1 and letter in letters for letter in found)
     return found if good and found == sorted(set(found)) else []
 

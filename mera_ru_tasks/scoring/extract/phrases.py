@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from mera_ru_tasks.scoring.extract import tails
-from mera_ru_tasks.scoring.extract.text import BULLET, WORD, fold, in_cyrillic
+from mera_ru_tasks.scoring.extract.text import BULLET
+from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
 # A phrase of more words is a sentence.
 _MOST_WORDS = 8

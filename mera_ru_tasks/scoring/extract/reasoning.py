@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mera_ru_tasks.scoring.extract.text import lower
+from mera_ru_tasks.scoring.normalize import lower
 
 # Names of the tags in which models reason: DeepSeek, Qwen and most others write <think>; the rest are instruction-tuned
 # models of several makers, and Russian fine-tunes.

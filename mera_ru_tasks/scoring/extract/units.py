@@ -9,7 +9,8 @@ from mera_ru_tasks.scoring.extract import tails
 from mera_ru_tasks.scoring.extract.letters import LEAD_WORDS, as_letter, parse_letters
 from mera_ru_tasks.scoring.extract.mentions import further_labels, is_taken_back, named, without_refuted
 from mera_ru_tasks.scoring.extract.phrases import count_words, is_bare_phrase, is_sentence, parse_phrase
-from mera_ru_tasks.scoring.extract.text import BULLET, WORD
+from mera_ru_tasks.scoring.extract.text import BULLET
+from mera_ru_tasks.scoring.normalize import WORD
 
 # More words that nothing or only a comma parts from the letter are a sentence.
 _MOST_WORDS = 3

@@ -10,8 +10,9 @@ from mera_ru_tasks.scoring.extract.cleaning import clean, lines_of
 from mera_ru_tasks.scoring.extract.letters import parse_letters
 from mera_ru_tasks.scoring.extract.options import join_letters, leaderboard_letters, letters_of_lines
 from mera_ru_tasks.scoring.extract.phrases import is_bare_phrase, parse_phrase
-from mera_ru_tasks.scoring.extract.text import BULLET, LIMIT, WORD
+from mera_ru_tasks.scoring.extract.text import BULLET, LIMIT
 from mera_ru_tasks.scoring.extract.units import letter_and_unit
+from mera_ru_tasks.scoring.normalize import WORD
 
 # What parts a letter from its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
 _LABEL = re.compile(r"[.):]|[ ]?[—–-] ?(?=\"?[А-ЯЁA-Z])")

@@ -43,7 +43,7 @@ demo: $(VENV)/demo
 	(export HF_HUB_OFFLINE=1; evaluate "$$baseline") || exit 1; \
 	echo "2 of 3: the model."; \
 	([ -n "$(MODEL)" ] || export HF_HUB_OFFLINE=1; evaluate "$$model") || exit 1; \
-	echo "3 of 3: the two compared. The table above is the model's; its rows are explained in README.md, \"First run\"."; \
+	echo "3 of 3: the two compared. The table above is the model's; its rows are explained in docs/quickstart.md."; \
 	run mera-ru compare $(RESULTS) --baseline $(BASELINE) -o "$$report"; \
 	echo "Open $$report in a browser: it shows every prompt and response. lm-eval's logs are in $(RESULTS)/."; \
 	echo "Next: \`make demo LIMIT=1000\` runs all documents, \`make demo MODEL=…\` another model, \`mera-ru --help\` tells more."

@@ -20,11 +20,11 @@ from mera_ru_tasks.scoring import score
 from tests.support.documents import (
     _FENCE,
     DOCUMENTS,
-    README,
     REPOSITORY,
     anchors,
     blocks,
     each_document,
+    page,
     spans,
     text_of,
 )
@@ -46,8 +46,8 @@ def test_each_task_setting_and_variable_exists(document: Path) -> None:
             assert name in code(), span
 
 
-def test_the_readme_names_every_task() -> None:
-    named = set(spans(README))
+def test_the_page_of_tasks_names_every_task() -> None:
+    named = set(spans(page("tasks")))
     assert not sorted({path.stem for path in yaml_folder().glob("*.yaml")} - named)
 
 
@@ -77,7 +77,7 @@ def test_the_metrics_table_is_the_tasks_own() -> None:
         base = read_task_file(yaml_folder() / f"_{name}_yaml")
         for metric in base["metric_list"]:
             metrics.setdefault(metric["metric"], set()).add(title)
-    rows = {row[0].strip("`"): row[1] for row in table(README, "Metrics")}
+    rows = {row[0].strip("`"): row[1] for row in table(page("metrics"), "Metrics")}
     assert rows.keys() == metrics.keys()
     for metric, where in rows.items():
         named = (
@@ -139,7 +139,7 @@ def messages() -> str:
 
 
 def test_each_message_in_the_table_of_troubles_is_one_that_is_said() -> None:
-    rows = table(README, "When something goes wrong")
+    rows = table(page("troubleshooting"), "When something goes wrong")
     quoted = [row[0][1:-1] for row in rows if re.fullmatch(r"`[^`]+`", row[0])]
     assert len(quoted) >= 3
     for message in quoted:

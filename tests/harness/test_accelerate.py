@@ -15,7 +15,7 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
 from mera_ru_tasks.paths import yaml_folder
-from tests.support.documents import README, REPOSITORY, blocks
+from tests.support.documents import REPOSITORY, blocks, page
 from tests.support.rows import Row, data_folder, riddle
 from tests.support.scripted import numbers
 from tests.support.tiny_model import save_tiny_model
@@ -55,7 +55,7 @@ def launch(folder: Path, model: Path, data: Path, lean_lm_eval: Path) -> subproc
     """Call the documented command in `folder`, for two processes, this model and these data."""
     script = folder / "as_if_on_gpus.py"
     script.write_text(AS_IF_ON_GPUS)
-    [block] = [block for block in blocks(README, "bash") if block.startswith("accelerate launch")]
+    [block] = [block for block in blocks(page("servers"), "bash") if block.startswith("accelerate launch")]
     line = block.replace("\\\n", "").replace("--num_processes 4", "--num_processes 2")
     line = line.replace("-m lm_eval", str(script)).replace("MODEL,dtype=bfloat16", f"{model},dtype=float32")
     words = shlex.split(line)

@@ -10,17 +10,15 @@ import pytest
 
 from mera_ru_tasks.errors import DataError
 from tests.support.custom_task import row, run_own, task_folder
-from tests.support.documents import README, text_of
+from tests.support.documents import page, text_of
 from tests.support.rows import data_folder, riddle
 from tests.support.scripted import numbers, reference, run
 
 
 def documented() -> dict[str, str]:
-    """The section's first block in each language."""
-    text = text_of(README)
-    section = re.search(r"^## Your own dataset$.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    assert section
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", section[0], re.DOTALL | re.MULTILINE)
+    """The page's first block in each language."""
+    text = text_of(page("custom-datasets"))
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     return dict(reversed(blocks))
 
 

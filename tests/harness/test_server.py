@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.chat_server import ChatServer
 from tests.support.command import in_process
-from tests.support.documents import README, REPOSITORY, blocks
+from tests.support.documents import REPOSITORY, blocks, page
 from tests.support.scripted import numbers, reference, run
 
 TASKS = ("enantiosemy_sample", "riddles_sample", "russian_regions_sample")
@@ -37,7 +37,7 @@ def command(
     folder: Path, server: ChatServer, tasks: str = "mera_ru_sample", **model_args: object
 ) -> subprocess.CompletedProcess[str]:
     """Run the documented command in `folder`, but against this server; further `model_args` stand behind its own."""
-    [block] = [block for block in blocks(README, "bash") if "local-chat-completions" in block]
+    [block] = [block for block in blocks(page("servers"), "bash") if "local-chat-completions" in block]
     line = block.replace("\\\n", "")[block.index("mera-ru run") :]
     words = shlex.split(line.replace("http://127.0.0.1:8000/v1/chat/completions", server.url))
     at = words.index("--model_args") + 1

@@ -1,34 +1,36 @@
-"""The README's table of responses must be true in every row."""
+"""The documented tables of responses must be true in every row."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from mera_ru_tasks.scoring.extract import read
-from tests.support.documents import README, text_of
+from tests.support.documents import README, page, text_of
 from tests.support.extraction_cases import PHRASE, SEVERAL, UNIT, flexible, strict
 
-HEADER = "| Response | strict-match | flexible-extract |"
-RESPONSE = re.compile(r"`(?P<response>[^`]+)`(?: for `(?P<reference>[^`]+)`)?")
+RUSSIAN_README = README.with_suffix(".ru.md")
+HEADER = re.compile(r"^\| .+ \| strict-match \| flexible-extract \|\n.*\n((?:\|.*\n)+)", re.MULTILINE)
+RESPONSE = re.compile(r"`(?P<response>[^`]+)`(?:(?: for|, эталон) `(?P<reference>[^`]+)`)?")
 FLEXIBLE = re.compile(
-    r"(?P<right>[01]), (?:nothing read|read as `(?P<extraction>[^`]+)`)(?:: .+|; its `f1` is (?P<f1>[\d.]+))?"
+    r"(?P<right>[01]), (?:nothing read|ничего не прочитано|(?:read as|прочитано) `(?P<extraction>[^`]+)`)"
+    r"(?:: .+|; (?:its )?`f1` (?:is|равен) (?P<f1>[\d.,]+))?"
 )
+LEAST_ROWS = {README: 4, RUSSIAN_README: 4, page("extraction"): 10, page("extraction", russian=True): 10}
 
 
-def rows() -> list[list[str]]:
-    """The cells of the table's rows, without the header and the line below it."""
-    text = text_of(README)
-    if HEADER not in text:
-        return []
-    table = text.split(HEADER, 1)[1].split("\n\n", 1)[0]
-    return [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in table.strip().splitlines()[1:]]
+def rows(document: Path) -> list[list[str]]:
+    """The cells of the rows of a document's table, without its header."""
+    table = HEADER.search(text_of(document))
+    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table[1].splitlines()] if table else []
 
 
-def test_the_table_is_there():
-    assert len(rows()) >= 10
+@pytest.mark.parametrize("document", LEAST_ROWS, ids=str)
+def test_the_table_is_there(document):
+    assert len(rows(document)) >= LEAST_ROWS[document]
 
 
-@pytest.mark.parametrize("row", rows())
+@pytest.mark.parametrize("row", [row for document in LEAST_ROWS for row in rows(document)])
 def test_row_is_true(row):
     said = RESPONSE.fullmatch(row[0])
     result = FLEXIBLE.fullmatch(row[2])
@@ -42,4 +44,4 @@ def test_row_is_true(row):
     scores = flexible(answer_format, reference, response)
     assert scores["exact_match"] == int(result["right"])
     if result["f1"]:
-        assert scores["f1"] == pytest.approx(float(result["f1"]), abs=0.005)
+        assert scores["f1"] == pytest.approx(float(result["f1"].replace(",", ".")), abs=0.005)

@@ -12,13 +12,20 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "yaml_tasks/*.md", "mera_ru_tasks/sample_data/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "yaml_tasks/**/*.md", "mera_ru_tasks/sample_data/*.md")
     for path in REPOSITORY.glob(pattern)
     if path.name != "CHANGELOG.md"  # it tells of the past
 )
 
 README = REPOSITORY / "README.md"
-each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+
+
+def page(name: str, *, russian: bool = False) -> Path:
+    """The page of the documentation about a topic."""
+    return REPOSITORY / "docs" / ("ru" if russian else "") / f"{name}.md"
+
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

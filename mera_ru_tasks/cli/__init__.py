@@ -1,8 +1,9 @@
-"""The command `mera-ru`: one file here for each command, one line below.
+"""The command `mera-ru`: each file in this folder holds one command, or two about one thing.
 
-A command's file parses and prints; what it does stands in rooms outside, imported inside its function, so that `--help`
-and shell completion stay quick. Exit status: 0, 1 for problems found and a user's mistake in files, 2 for one in the
-command line.
+A command parses its arguments and prints. The work is done by other packages, which it imports inside its function, so
+that `--help` and shell completion stay quick.
+
+Exit status: 0 for success, 1 for an error in files, settings or data, 2 for an error in the command line.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import compare, data, judge, path, run, score, submit
+from mera_ru_tasks.cli import compare, data, judge, run, score, submit, tasks
 from mera_ru_tasks.errors import MeraRuError
 from mera_ru_tasks.textutil import printable
 
@@ -22,20 +23,21 @@ app = typer.Typer(
     name="mera-ru",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    # Plain help keeps the examples' lines and takes half the time: rich would have to load its Markdown parser.
+    # Plain help keeps the line breaks of the examples and is twice as fast: rich would load a Markdown parser.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Russian benchmarks of MERA Text 2.0 for lm-evaluation-harness.",
-    epilog="The evaluation itself is lm-eval's: `lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
+    epilog="The tasks also run under lm-eval's own command: "
+    "`lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
 app.command(context_settings=run.SETTINGS, short_help="Run lm-eval on these tasks, with a quicker start.")(run.run)
-app.command(short_help="Score logged responses anew, without the model.")(score.score)
+app.command(short_help="Score logged responses again, without the model.")(score.score)
 app.command(short_help="Have an LLM judge logged responses.")(judge.judge)
 app.command(short_help="Compare models by their runs; make a report.")(compare.compare)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
-app.command()(path.path)
+app.command()(tasks.path)
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,17 +56,20 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends with its message and exit status 1."""
+    """Run the command line. A user's mistake ends with its message and exit status 1, without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # where the terminal's encoding lacks a character
+            stream.reconfigure(errors="backslashreplace")  # for characters that the terminal's encoding lacks
     try:
         app()
     except MeraRuError as error:
-        print(f"Error: {printable(error)}", file=sys.stderr)
-        raise SystemExit(1) from None
+        _fail(str(error))
     except OSError as error:
         if error.filename is None:
             raise
-        print(f"Error: {printable(error.filename)}: {error.strerror}.", file=sys.stderr)
-        raise SystemExit(1) from None
+        _fail(f"{error.filename}: {error.strerror}.")
+
+
+def _fail(message: str) -> None:
+    print(f"Error: {printable(message)}", file=sys.stderr)
+    raise SystemExit(1) from None

@@ -1,13 +1,15 @@
-"""Arguments that several commands have, and what is said of them."""
+"""Arguments that several commands share, and the checks on them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mera_ru_tasks.errors import OutputError
 from mera_ru_tasks.textutil import say
 
 if TYPE_CHECKING:
@@ -15,14 +17,7 @@ if TYPE_CHECKING:
 
 RUN_HELP = "lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken."
 
-Runs = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="RUN",
-        show_default=False,
-        help=RUN_HELP,
-    ),
-]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", show_default=False, help=RUN_HELP)]
 References = Annotated[
     Path | None,
     typer.Option(
@@ -30,15 +25,30 @@ References = Annotated[
         metavar="DIR",
         exists=True,
         file_okay=False,
-        help="The data with the answers, joined by id; default: the answers that the logs hold.",
+        help="Take the reference answers from this data folder, joined by id; default: those in the logs.",
     ),
 ]
 
 
-def say_where_answers_are_from(logs: Sequence[TaskLog], data: Path | None) -> None:
-    """Say of which logs the data named are not used."""
+def note_unused_data(logs: Sequence[TaskLog], data: Path | None) -> None:
+    """Print for which logs `--data` is not used: those of the shipped sample tasks."""
     from mera_ru_tasks.logs.rescore import has_shipped_data
 
     shipped = sorted({log.task for log in logs if has_shipped_data(log)})
     if data is not None and shipped:
-        say(f"Note: {', '.join(shipped)}: of the data that the package ships, so --data is not used.")
+        say(f"Note: --data is not used for {', '.join(shipped)}, whose data are part of the package.")
+
+
+def require_new(file: Path) -> None:
+    """Check that a command can create an output file, before it does the work.
+
+    Raises:
+        OutputError: the file exists, its folder does not exist, or the folder is not writable.
+    """
+    folder = file.absolute().parent
+    if file.exists():
+        raise OutputError(f"{file} exists and is not overwritten. Name another file with -o, or delete it.")
+    if not folder.is_dir():
+        raise OutputError(f"Cannot write {file}: the folder {folder} does not exist. Create it, or use another -o.")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"Cannot write {file}: no write permission for {folder}. Name another folder with -o.")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import typer
 
-from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
+from mera_ru_tasks.cli.arguments import References, Runs, note_unused_data
 from mera_ru_tasks.textutil import printable, say
 
 
@@ -33,7 +33,7 @@ def judge(run: Runs, data: References = None) -> None:
     settings = config.require()
     logs = rescore.our_logs(run)
     sidecar.require_writable(logs)
-    say_where_answers_are_from(logs, data)
+    note_unused_data(logs, data)
     with _shown_log():
         rescored = [sidecar.Rescored(log, rescore.judge_log(log, settings, data)) for log in logs]
     facts = {"judge": judge_facts(settings)}

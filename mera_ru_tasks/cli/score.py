@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mera_ru_tasks.cli.arguments import References, Runs, say_where_answers_are_from
+from mera_ru_tasks.cli.arguments import References, Runs, note_unused_data
 from mera_ru_tasks.textutil import say
 
 
@@ -23,7 +23,7 @@ def score(run: Runs, data: References = None) -> None:
 
     logs = rescore.our_logs(run)
     sidecar.require_writable(logs)
-    say_where_answers_are_from(logs, data)
+    note_unused_data(logs, data)
     rescored = [sidecar.Rescored(log, rescore.score_log(log, data)) for log in logs]
     closed = {item.log.task: sum(not row.scores for row in item.rows) // 2 for item in rescored}
     if not any(row.scores for item in rescored for row in item.rows):

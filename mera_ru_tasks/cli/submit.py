@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.cli.arguments import RUN_HELP
-from mera_ru_tasks.cli.output import require_new
+from mera_ru_tasks.cli.arguments import RUN_HELP, require_new
 from mera_ru_tasks.textutil import say
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`mera-ru path`."""
+"""`mera-ru path`: where the task files are."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mera_ru_tasks.paths import yaml_folder
 def path() -> None:
     """Print the folder of the task YAML files.
 
-    Not needed where lm-eval finds the tasks by itself; it does after a plain installation.
+    A plain installation does not need it, because lm-eval finds the tasks by itself.
 
     \b
     Example:
       lm_eval --include_path "$(mera-ru path)" --model hf --model_args pretrained=MODEL --tasks mera_ru
-    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    """  # noqa: D301 (\b is click's mark for a block that is not rewrapped)
     print(yaml_folder())

@@ -27,7 +27,7 @@ OPEN = 32
 SECONDS_PER_REPLY = 0.05
 IDEAL = QUESTIONS * SECONDS_PER_REPLY / OPEN
 
-_STUB = Path(__file__).resolve().parent.parent / "tests" / "judge" / "judge_stub.py"
+_STUB = Path(__file__).resolve().parent.parent / "tests" / "support" / "judge_stub.py"
 
 
 @contextlib.contextmanager
@@ -44,8 +44,8 @@ def _stub() -> Iterator[str]:
 
 def ask_with_ours(url: str, questions: int, concurrency: int) -> float:
     """Seconds for questions asked with this package, `concurrency` of them open at a time."""
-    from mera_ru_tasks.judge import engine
     from mera_ru_tasks.judge.config import Settings
+    from mera_ru_tasks.judge.run import judge, prepare
 
     answer_format = {"choices": "", "max_choices": 0, "with_phrase": False}
     documents = [
@@ -63,11 +63,11 @@ def ask_with_ours(url: str, questions: int, concurrency: int) -> float:
     ]
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(url, "stub", "none", Path(folder) / "judge.sqlite", concurrency=concurrency)
-        engine.prepare(settings)
+        prepare(settings)
         started = time.perf_counter()
-        verdicts = engine.judge(documents, settings)
+        judgements = judge(documents, settings)
         seconds = time.perf_counter() - started
-    assert all(verdict.score is not None for verdict in verdicts)
+    assert all(one.score is not None for one in judgements)
     return seconds
 
 

@@ -40,7 +40,7 @@ def judge(run: Runs, data: References = None) -> None:
     files = sidecar.write(rescored, "judged", facts, say, by=settings.model)
     say(sidecar.table(rescored))
     say("\n".join(f"Wrote {file}" for file in files))
-    if any(row.notes["source"] == "failed" for item in rescored for row in item.rows):
+    if any(row.extra["source"] == "failed" for item in rescored for row in item.rows):
         raise typer.Exit(1)
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mera_ru_tasks.compare.entries import Entry
+from mera_ru_tasks.compare.load import Entry
 from mera_ru_tasks.compare.notes import Remark, remark, setting
 from mera_ru_tasks.harness.prompt import render
-from mera_ru_tasks.logs.lmeval import TaskLog
-from mera_ru_tasks.logs.settings import shots_of
+from mera_ru_tasks.logs.lmeval import TaskLog, shots_of
 
 # Of a task's configuration what goes into its prompts beside documents and shots.
 _PROMPT_FIELDS = ("description", "doc_to_text", "fewshot_delimiter", "target_delimiter")

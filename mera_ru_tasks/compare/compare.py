@@ -9,7 +9,7 @@ from pathlib import Path
 from mera_ru_tasks.compare import breakdowns, results
 from mera_ru_tasks.compare.breakdowns import Gap, Slice, Spread
 from mera_ru_tasks.compare.chance import ChanceLevels
-from mera_ru_tasks.compare.entries import Entry, load
+from mera_ru_tasks.compare.load import Entry, load
 from mera_ru_tasks.compare.notes import Remark
 from mera_ru_tasks.compare.results import Row
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from mera_ru_tasks.compare import stats
-from mera_ru_tasks.compare.answers import Measure
 from mera_ru_tasks.compare.chance import ChanceLevels
 from mera_ru_tasks.compare.comparability import Pairing, pair
-from mera_ru_tasks.compare.entries import Entry
+from mera_ru_tasks.compare.load import Entry, Measure
 from mera_ru_tasks.compare.notes import Remark, remark
 from mera_ru_tasks.compare.standards import differing_standards, judge_of, naming_the_judge
 from mera_ru_tasks.compare.stats import Estimate, Paired
@@ -39,7 +38,7 @@ class Row:
         p_holm: the difference's p-value after Holm's correction over the models in this metric, pipeline and task.
         why_not: why there is no difference; empty where there is one or none could be expected.
         remarks: what the difference must be read with.
-        judge: who gave the score, where that is a judge and known (see `judge.facts.identity`).
+        judge: who gave the score, where that is a judge and known (see `judge.fingerprint.identity`).
     """
 
     task: str

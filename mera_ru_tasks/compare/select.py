@@ -9,8 +9,7 @@ from typing import Any
 
 from mera_ru_tasks.compare.notes import Remark, remark
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.logs.lmeval import TaskLog, is_ours, locate_logs, newest
-from mera_ru_tasks.logs.settings import differing, setting_of
+from mera_ru_tasks.logs.lmeval import TaskLog, differing, is_ours, locate_logs, newest, setting_of
 
 
 @dataclass(frozen=True)

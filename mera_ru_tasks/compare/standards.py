@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mera_ru_tasks.compare.answers import Measure
-from mera_ru_tasks.compare.entries import Entry
+from mera_ru_tasks.compare.load import Entry, Measure
 from mera_ru_tasks.compare.notes import Remark, remark, setting
 from mera_ru_tasks.scoring.metrics import METRICS
 
 
 def judge_of(entry: Entry, measure: Measure) -> Mapping[str, Any] | None:
-    """The judge behind a measure (see `judge.facts.identity`); None where there is none or it is not known."""
+    """The judge behind a measure (see `judge.fingerprint.identity`); None where there is none or it is not known."""
     return entry.judges.get(measure[1]) if _is_judged(measure) else None
 
 

@@ -21,7 +21,7 @@ from mera_ru_tasks.harness import prompt
 from mera_ru_tasks.harness.fewshot import ShotsSampler
 from mera_ru_tasks.judge import config
 from mera_ru_tasks.judge.fingerprint import METADATA, identity, judge_facts
-from mera_ru_tasks.logs.settings import SHOTS
+from mera_ru_tasks.logs.lmeval import SHOTS
 from mera_ru_tasks.paths import sample_folder
 from mera_ru_tasks.scoring import extract, score
 
@@ -132,9 +132,9 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         if self._scored and any(has_reference(doc) for doc in self.eval_docs):
             settings = config.from_environment()
             if settings is not None:
-                from mera_ru_tasks.judge import engine
+                from mera_ru_tasks.judge.run import prepare
 
-                engine.prepare(settings)
+                prepare(settings)
                 self._note(METADATA, identity(judge_facts(settings)))
         if self.config.num_fewshot and isinstance(getattr(self, "sampler", None), ShotsSampler):
             self._note(SHOTS, self.sampler.digest(self.config.num_fewshot))
@@ -230,12 +230,12 @@ class StrictMatch(Filter):  # type: ignore[misc]
 
 def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -> list[float | None]:
     """The judge's score of each response; whatever fails, the responses must not be lost."""
-    from mera_ru_tasks.judge import engine
+    from mera_ru_tasks.judge.run import judge
 
     try:
         settings = config.from_environment()
         assert settings is not None, "asked only where a judge is configured"
-        scores = [verdict.score for verdict in engine.judge(list(zip(docs, responses, strict=True)), settings)]
+        scores = [judgement.score for judgement in judge(list(zip(docs, responses, strict=True)), settings)]
     except JudgeError as error:
         logger.warning("No document has a judge score: %s Judge the logged samples with `mera-ru judge`.", error)
         scores = [None] * len(responses)

@@ -1,7 +1,7 @@
-"""Verdicts that outlive a run, in an SQLite file that several processes may share.
+"""Keep verdicts in an SQLite file that outlives a run and that several processes may share.
 
-A verdict is written the moment it arrives, so a run that is killed loses only the questions then open. The first
-verdict on a question stays: two processes that ask the same thing at the same time end with the same answer.
+Each verdict is written as it arrives, so a killed run loses only its open questions. The first verdict on a question
+stays: two processes that ask the same question at the same time end with the same verdict.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge.client import Reply
+from mera_ru_tasks.judge.client import Verdict
 from mera_ru_tasks.judge.config import CACHE, Settings
 
-# Marks the file as ours (SQLite's `application_id`), with the version of its tables.
+# Identifies our files (SQLite's `application_id`) and the version of their tables.
 _APPLICATION = 0x6D727531
 _TABLE = """
 CREATE TABLE IF NOT EXISTS verdicts (
@@ -34,12 +34,6 @@ _ROW = (
 _BUSY_SECONDS = 60.0
 
 
-def question_key(settings: Settings, prompt_version: str, rendered: str) -> str:
-    """What a verdict depends on: the judge's name and request fields, the prompt's version, the rendered question."""
-    parts = [settings.model, settings.extra, prompt_version, rendered]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
 class VerdictCache:
     """An open cache file."""
 
@@ -49,18 +43,18 @@ class VerdictCache:
         self._model = settings.model
         self._prompt_version = prompt_version
 
-    def get(self, key: str) -> Reply | None:
-        """The verdict on a question; None where there is none, or where it no longer is as it was written."""
+    def get(self, key: str) -> Verdict | None:
+        """Return the verdict on a question; None if there is none or if its row was damaged."""
         row = self._connection.execute(
             "SELECT score, reason, raw, prompt_tokens, completion_tokens, checksum FROM verdicts WHERE key = ?", (key,)
         ).fetchone()
         if row is None:
             return None
-        reply = Reply(*row[:-1])
+        reply = Verdict(*row[:-1])
         return reply if row[-1] == _checksum(key, reply) else None
 
-    def put(self, key: str, reply: Reply) -> Reply:
-        """Keep a verdict; returns the one that counts, which is another where a process has been faster."""
+    def put(self, key: str, reply: Verdict) -> Verdict:
+        """Keep a verdict; return the one that counts, which is another process's if that was faster."""
         row = (key, self._model, self._prompt_version, *vars(reply).values(), _checksum(key, reply))
         if self._connection.execute(f"INSERT OR IGNORE {_ROW}", row).rowcount == 0:
             earlier = self.get(key)
@@ -70,22 +64,22 @@ class VerdictCache:
         return reply
 
 
-def _checksum(key: str, reply: Reply) -> str:
-    """A hash of a row's content: SQLite finds a broken page, but not a broken value."""
+def _checksum(key: str, reply: Verdict) -> str:
+    """Return a hash of a row's content: SQLite notices a broken page, but not a changed value."""
     return hashlib.sha256(json.dumps([key, *vars(reply).values()]).encode()).hexdigest()
 
 
 @contextlib.contextmanager
 def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache]:
-    """Open the settings' cache file, or make it.
+    """Open or create the settings' cache file.
 
     Raises:
-        JudgeError: the file is damaged, is another program's, or cannot be written.
+        JudgeError: the file is damaged, belongs to another program or cannot be written.
     """
     path = settings.cache
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Questions may be asked in a thread of their own (see `client.run_async`), but never in two at a time.
+        # Questions may be asked in another thread (see `client.run_async`), but never in two at a time.
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         raise JudgeError(
@@ -97,7 +91,7 @@ def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache
     except sqlite3.Error as error:
         raise JudgeError(
             f"The judge's cache {path} cannot be used ({error}); it may be damaged. "
-            f"Delete it, and its questions are asked again, or name another file in {CACHE}."
+            f"Delete it, which means that its questions are asked again, or name another file in {CACHE}."
         ) from error
     finally:
         connection.close()
@@ -107,7 +101,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != _APPLICATION:
-        raise JudgeError(f"{path} is no cache of this program's, so it is left alone. Name another file in {CACHE}.")
+        raise JudgeError(f"{path} is no cache of this program, so it is left unchanged. Name another file in {CACHE}.")
     (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if state != "ok":
         raise sqlite3.DatabaseError(state)
@@ -117,14 +111,14 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(_TABLE)
-    # Survives a killed process; a power cut may cost the last verdicts, which are asked again.
+    # Survives a killed process; a power cut may cost the last verdicts, which are then asked again.
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging, in which readers and a writer do not wait for each other.
+    """Switch to write-ahead logging, which lets readers and a writer work at the same time.
 
-    SQLite does not wait here for another process that switches the same new file.
+    SQLite itself does not wait for another process that switches the same new file.
     """
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:

@@ -1,34 +1,37 @@
-"""The judge's server: one question, one verdict, or an error that says why there is none.
+"""Ask the judge's server one question and parse its verdict, or raise an error that says why there is none.
 
-What goes wrong is the openai SDK's to mend: retries, back-off, Retry-After. What goes right does not need it.
+The openai SDK handles failures (retries, back-off, Retry-After). Requests that succeed at once do not need it. Verdicts
+are never guessed: a missing verdict is better than a wrong one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import urllib.request
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from mera_ru_tasks.judge.config import Settings
-from mera_ru_tasks.judge.replies import Completion, MalformedReplyError, ResponseFormat, parse_completion, parse_verdict
+from mera_ru_tasks.scoring import extract
 
-# Put below a question whose first reply could not be read; a judge without randomness would say the same again.
+# Added to a question whose first reply was unreadable; without it, a deterministic judge would repeat itself.
 _REMINDER = (
     "\n\nТвой прошлый ответ не удалось прочитать. Выведи только объект JSON с полями reason (строка) и score "
     "(0, 1 или 2)."
 )
-# Seconds between repeated requests at the most, as in the SDK.
+# The longest wait between repeated requests in seconds, as in the SDK.
 LONGEST_WAIT = 8.0
 
 
 class NoVerdictError(Exception):
-    """A question got no verdict.
+    """Raised for a question without a verdict.
 
     Attributes:
-        judge_is_gone: whether the server failed, rather than the judge's words; if all questions fail so, it is down.
+        judge_is_gone: True if the server failed, False if only this question did.
     """
 
     def __init__(self, why: str, *, judge_is_gone: bool) -> None:
@@ -37,8 +40,8 @@ class NoVerdictError(Exception):
 
 
 @dataclass(frozen=True)
-class Reply:
-    """A verdict as the judge gave it: the score (0, 1 or 2), its reason, the raw text, and all tokens spent on it."""
+class Verdict:
+    """A verdict as the judge gave it: the score (0, 1 or 2), the reason, the raw text and the tokens spent on it."""
 
     score: int
     reason: str
@@ -54,9 +57,9 @@ class JudgeClient:
         """Prepare the connection.
 
         Args:
-            settings: which judge.
-            response_format: the form of output to ask for (see `replies.RESPONSE_FORMATS`).
-            retries: default: the settings'.
+            settings: the judge.
+            response_format: the output format to request (one of `RESPONSE_FORMATS`).
+            retries: how often a failed request is repeated; default: the settings' value.
         """
         import openai
 
@@ -77,7 +80,7 @@ class JudgeClient:
         headers = {name: value for name, value in self._client.default_headers.items() if isinstance(value, str)}
         headers["Authorization"] = f"Bearer {self._settings.key}"
         timeout = aiohttp.ClientTimeout(total=self._settings.timeout)
-        # aiohttp looks for proxies before each request, in a thread of its own.
+        # aiohttp would look for proxies before each request, in a separate thread.
         proxied = bool(urllib.request.getproxies())
         self._session = aiohttp.ClientSession(headers=headers, timeout=timeout, trust_env=proxied)
         return self
@@ -88,11 +91,11 @@ class JudgeClient:
         await self._session.close()
         await self._client.close()
 
-    async def ask(self, question: str) -> Reply:
-        """Ask one question, and once more where the verdict cannot be read.
+    async def ask(self, question: str) -> Verdict:
+        """Ask one question, and once more if the verdict is unreadable.
 
         Raises:
-            NoVerdictError: the server failed for good, or the second verdict cannot be read either.
+            NoVerdictError: the server failed finally, or the second verdict is unreadable too.
         """
         import openai
 
@@ -102,23 +105,23 @@ class JudgeClient:
             try:
                 completion = await self._try_once(message) or await self.complete(message)
             except (openai.APIError, MalformedReplyError) as error:
-                # A request that the server refuses (a filter, a limit of length) says nothing of the next one.
+                # A refused request (a content filter, a length limit) says nothing about the next one.
                 refused = isinstance(error, (openai.BadRequestError, openai.UnprocessableEntityError))
                 raise NoVerdictError(redact(explain(error)), judge_is_gone=not refused) from None
             spent[0] += completion.prompt_tokens
             spent[1] += completion.completion_tokens
-            # Read before the key is replaced, which a number or a word of the reply may be part of.
+            # Parsed before the key is redacted, since a number or word of the reply may be a part of it.
             verdict = parse_verdict(completion.text)
             if verdict is not None:
                 score, reason = verdict
-                return Reply(score, redact(reason), redact(completion.text), *spent)
-        raise NoVerdictError("the judge's words hold no readable verdict", judge_is_gone=False)
+                return Verdict(score, redact(reason), redact(completion.text), *spent)
+        raise NoVerdictError("the judge's reply holds no readable verdict", judge_is_gone=False)
 
     async def _try_once(self, message: str) -> Completion | None:
-        """Send one message past the SDK; None where anything is wrong with the reply, and the SDK has to see to it.
+        """Send one message without the SDK; return None if anything is wrong, so that the SDK repeats it.
 
-        Nearly all questions are answered at once. For them the SDK takes four times the processor time of the request
-        itself, and at 32 open questions that, not the judge, would set the pace.
+        Nearly all questions succeed at once. For them the SDK takes four times the processor time of the request, and
+        with 32 open questions that, not the judge, would limit the speed.
         """
         import aiohttp
 
@@ -137,11 +140,11 @@ class JudgeClient:
         return {**self._fields, "messages": [{"role": "user", "content": message}]}
 
     async def complete(self, message: str) -> Completion:
-        """Send one message. The SDK repeats what fails in passing; a reply that is cut or empty is repeated alike.
+        """Send one message. The SDK repeats failed requests; a cut or empty reply is repeated in the same way.
 
         Raises:
-            openai.APIError: the server cannot be reached, or refuses.
-            MalformedReplyError: what it sends is no chat completion.
+            openai.APIError: the server cannot be reached or refuses.
+            MalformedReplyError: the reply is no chat completion.
         """
         body = self._body(message)
         for attempt in range(self._retries + 1):
@@ -155,7 +158,7 @@ class JudgeClient:
 
 
 def explain(error: Exception) -> str:
-    """An error of the SDK in one line: the status and the server's message, or what broke the connection."""
+    """Return an error of the SDK in one line: status and server message, or what broke the connection."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -169,12 +172,12 @@ def explain(error: Exception) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The beginning of a foreign text, without what could steer a terminal."""
+    """Return the beginning of a foreign text, without control characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split())[:300])
 
 
 def run_async(work: Any) -> Any:
-    """Run a coroutine to its end, also where the caller is inside an event loop already, as in a notebook."""
+    """Run a coroutine to its end, even if the caller is inside an event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -183,3 +186,129 @@ def run_async(work: Any) -> Any:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
+
+
+SCALE = (0, 1, 2)
+
+# The reason comes first: a judge scores better after it has given a reason.
+VERDICT_SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": list(SCALE)}},
+    "required": ["reason", "score"],
+    "additionalProperties": False,
+}
+ResponseFormat = Mapping[str, Any] | None
+
+# Output formats to request, best first: OpenAI's own, llama.cpp's and its relatives', and plain text.
+RESPONSE_FORMATS: tuple[ResponseFormat, ...] = (
+    {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": VERDICT_SCHEMA}},
+    {"type": "json_object", "schema": VERDICT_SCHEMA},
+    None,
+)
+
+
+class MalformedReplyError(ValueError):
+    """Raised for a reply that is no chat completion."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A server's reply: the message's text and the tokens that the server counted (0 if it did not)."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def parse_completion(body: str) -> Completion:
+    """Parse a chat completion.
+
+    Raises:
+        MalformedReplyError: the body is cut, is no JSON or holds no choice.
+    """
+    try:
+        content = json.loads(body)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise MalformedReplyError("the reply is no valid JSON") from error
+    choices = content.get("choices") if isinstance(content, Mapping) else None
+    if not (isinstance(choices, Sequence) and choices and isinstance(choices[0], Mapping)):
+        raise MalformedReplyError("the reply holds no choices")
+    message = choices[0].get("message")
+    if not isinstance(message, Mapping):
+        raise MalformedReplyError("the reply holds no message")
+    text = message.get("content")
+    usage = content.get("usage")
+    return Completion(
+        _encodable(text) if isinstance(text, str) else "",
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+    )
+
+
+def _count(usage: Any, name: str) -> int:
+    count = usage.get(name) if isinstance(usage, Mapping) else None
+    return count if isinstance(count, int) and count > 0 else 0
+
+
+_SCORE_LINE = re.compile(r"(?:оценка|score) ?[:=] ?([012])\.?", re.IGNORECASE)
+_LONGEST_SCORE_LINE = 60
+
+
+def parse_verdict(text: str) -> tuple[int, str] | None:
+    """Parse the judge's message.
+
+    A verdict is a JSON object with `score` and `reason`, with or without a code fence. From servers without schemas, it
+    may also be a bare number of the scale, or a text whose last line, and no other, is like `Оценка: 2`.
+
+    Returns:
+        The score on the scale 0, 1, 2 and the reason; None if the message is no verdict.
+    """
+    # First without removing reasoning: the reason in an object may quote its tags.
+    whole = _from_json(text) if text.lstrip().startswith("{") else None
+    if whole is not None:
+        return whole
+    text = extract.drop_reasoning(text).strip()
+    head, _, fenced = text.partition("\n")
+    if head.rstrip() in ("```", "```json") and fenced.endswith("```"):
+        text = fenced.removesuffix("```").strip()
+    if text.startswith("{"):
+        return _from_json(text)
+    if text in map(str, SCALE):
+        return int(text), ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    scores = [(number, score) for number, line in enumerate(lines) if (score := _score_of_line(line)) is not None]
+    if len(scores) == 1 and scores[0][0] == len(lines) - 1:
+        return scores[0][1], "\n".join(lines[:-1])
+    return None
+
+
+def _score_of_line(line: str) -> int | None:
+    """Return the score in a line like `**Оценка: 2**`; None if the line is another."""
+    if len(line) > _LONGEST_SCORE_LINE:
+        return None
+    found = _SCORE_LINE.fullmatch(" ".join(re.sub("[*_]", "", line).split()))
+    return int(found[1]) if found else None
+
+
+def _from_json(text: str) -> tuple[int, str] | None:
+    try:
+        verdict = json.loads(text, object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError):
+        return None
+    score, reason = verdict.get("score"), verdict.get("reason")
+    # True and 1.0 equal 1 in Python, but a judge that writes them uses another scale.
+    if type(score) is not int or score not in SCALE:
+        return None
+    return score, _encodable(reason) if isinstance(reason, str) else ""
+
+
+def _encodable(text: str) -> str:
+    """Return the text without lone surrogates, which JSON can spell but no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field occurs twice")
+    return fields

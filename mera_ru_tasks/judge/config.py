@@ -1,4 +1,4 @@
-"""The judge's settings, from the environment."""
+"""Read the judge's settings from the environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMPT = "LM_EVAL_JUDGE_PROMPT"
 EXTRA = "LM_EVAL_JUDGE_EXTRA"
 SKIP_EXACT = "LM_EVAL_JUDGE_SKIP_EXACT"
 
-# Fields of a request that are ours: another value would break the questions or the reading of the replies.
+# Request fields that the judge sets itself: other values would break its questions or the parsing of replies.
 _OUR_FIELDS = ("messages", "model", "n", "response_format", "stream")
 
 T = TypeVar("T")
@@ -36,16 +36,16 @@ class Settings:
     """Which judge is asked, and how.
 
     Attributes:
-        api_base: the OpenAI-compatible server's address, up to and with `/v1`.
+        api_base: the address of the OpenAI-compatible server, including `/v1`.
         model: the judge's name there.
-        key: the API key; in no representation of the settings.
-        cache: the file of the verdicts' cache.
-        concurrency: how many questions are open at a time.
-        timeout: seconds that one request may take.
-        prompt: a Jinja file in place of the built-in prompt.
+        key: the API key; never shown in the settings' representation.
+        cache: the file that keeps verdicts.
+        concurrency: the number of questions that are open at a time.
+        timeout: the longest time of one request in seconds.
+        prompt: a Jinja file that replaces the built-in prompt.
         extra: further fields of each request, as canonical JSON.
-        skip_exact: whether a strict exact match counts as 1 without a question.
-        retries: how often a request is repeated that failed for a passing reason.
+        skip_exact: True to count a strict exact match as 1 without a question.
+        retries: how often a temporarily failed request is repeated.
     """
 
     api_base: str
@@ -61,17 +61,17 @@ class Settings:
 
     @property
     def extra_fields(self) -> dict[str, Any]:
-        """The further fields of each request; null stands for a default field of ours that is not to be sent."""
+        """The further fields of each request; null removes one of our default fields."""
         fields: dict[str, Any] = json.loads(self.extra)
         return fields
 
     def redact(self, text: str) -> str:
-        """The text without the key, which a server's message may repeat; a placeholder is no secret and stays."""
+        """Return the text without the key, which a server's message may repeat; a placeholder is no secret."""
         return text.replace(self.key, "***") if len(self.key) >= SHORTEST else text
 
 
 def is_configured(environment: Mapping[str, str] | None = None) -> bool:
-    """Whether a judge is wanted: its address, its name or its own key is set."""
+    """Return True if the judge's address, name or own key is set."""
     values = os.environ if environment is None else environment
     return any(values.get(name, "").strip() for name in (API_BASE, MODEL, API_KEY))
 
@@ -83,10 +83,10 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
         environment: default: the process's.
 
     Returns:
-        None where no judge is configured.
+        The settings; None if no judge is configured.
 
     Raises:
-        JudgeError: only some of these are set, or a value makes no sense; the message names the variable.
+        JudgeError: a setting is missing or invalid; the message names the variable.
     """
     environment = os.environ if environment is None else environment
     if not is_configured(environment):
@@ -114,7 +114,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
 
 
 def require() -> Settings:
-    """Read the settings where there is nothing to do without a judge. Raises JudgeError where none is configured."""
+    """Read the settings; raise JudgeError if no judge is configured."""
     settings = from_environment()
     if settings is None:
         raise JudgeError(f"No judge is configured. Set {API_BASE}, {MODEL} and {API_KEY} or {OPENAI_KEY}.")
@@ -122,7 +122,7 @@ def require() -> Settings:
 
 
 def default_cache(environment: Mapping[str, str]) -> Path:
-    """Where verdicts are kept unless told otherwise (XDG Base Directory Specification)."""
+    """Return the default file of the cache (XDG Base Directory Specification)."""
     root = Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     return root / "mera-ru-tasks" / "judge.sqlite"
 
@@ -131,7 +131,7 @@ def _lacks(name: str, what: str) -> str:
     if name == OPENAI_KEY:
         return (
             f"A judge is configured, but its API key is in neither {API_KEY} nor {OPENAI_KEY}. "
-            f"Set one of them; for a server that asks for no key, to any word."
+            f"Set one of them; if the server needs no key, set any word."
         )
     return f"A judge is configured, but {name} ({what}) is not set. Set it, or unset {API_BASE}, {MODEL} and {API_KEY}."
 
@@ -143,14 +143,14 @@ def _address(value: str) -> str:
     except ValueError:
         good = False
     if not good:
-        raise JudgeError(f"{API_BASE} is no address of a server. Write it like http://localhost:8000/v1.")
+        raise JudgeError(f"{API_BASE} is no address of a server. An example is http://localhost:8000/v1.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise JudgeError(
-            f"{API_BASE} holds a user name, password or query. Put only the address there, and the key into {API_KEY}."
+            f"{API_BASE} holds a user name, password or query. Set only the address there, and the key in {API_KEY}."
         )
     value = value.rstrip("/")
     if value.endswith("/chat/completions"):
-        raise JudgeError(f"{API_BASE} ends in /chat/completions, which is added to it. Write it up to and with /v1.")
+        raise JudgeError(f"{API_BASE} ends in /chat/completions, which this package adds. End it in /v1.")
     return value
 
 
@@ -162,7 +162,7 @@ def _key(name: str, value: str) -> str:
 
 def _concurrency(value: str) -> int:
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 1024):
-        raise JudgeError(f"{CONCURRENCY} is {value!r}. Write how many questions are open at a time, 1 to 1024.")
+        raise JudgeError(f"{CONCURRENCY} is {value!r}. Set a number of open questions from 1 to 1024.")
     return int(value)
 
 
@@ -172,14 +172,14 @@ def _timeout(value: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= 86_400:
-        raise JudgeError(f"{TIMEOUT} is {value!r}. Write how many seconds a request may take, as in 120.")
+        raise JudgeError(f"{TIMEOUT} is {value!r}. Set the longest time of a request in seconds, such as 120.")
     return seconds
 
 
 def _switch(value: str) -> bool:
     meanings = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if value.lower() not in meanings:
-        raise JudgeError(f"{SKIP_EXACT} is {value!r}. Write 1 to count exact matches without asking, 0 to ask.")
+        raise JudgeError(f"{SKIP_EXACT} is {value!r}. Set 1 to count exact matches without asking, 0 to ask.")
     return meanings[value.lower()]
 
 
@@ -189,7 +189,7 @@ def _extra(value: str) -> str:
     except (json.JSONDecodeError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise JudgeError(f'{EXTRA} is no JSON object. Write it like {{"temperature": 0.2, "max_tokens": 2000}}.')
+        raise JudgeError(f'{EXTRA} is no JSON object. An example is {{"temperature": 0.2, "max_tokens": 2000}}.')
     if ours := [name for name in _OUR_FIELDS if name in fields]:
-        raise JudgeError(f"{EXTRA} sets the field `{ours[0]}`, which the judge sets itself. Take it out.")
+        raise JudgeError(f"{EXTRA} sets the field `{ours[0]}`, which this package sets itself. Remove it.")
     return json.dumps(fields, sort_keys=True)

@@ -1,22 +1,23 @@
-"""Who a judge is, as it is written beside its verdicts: two verdicts are of one measure only where this is equal."""
+"""Identify a judge and a question: verdicts are comparable only if their judges are equal."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from mera_ru_tasks.judge.config import Settings
 
-# Where a task's `metadata`, which lm-eval writes into its results, hold the judge of the run.
+# The key in a task's `metadata`, which lm-eval writes into its results, of the run's judge.
 METADATA = "mera_ru_judge"
 
-# The fields that make a judge what it is; its address may change (see `cache.question_key`).
+# The fields that identify a judge; its address may change (see `question_key`).
 _FIELDS = ("model", "prompt_version", "extra", "skip_exact")
 
 
 def judge_facts(settings: Settings) -> dict[str, Any]:
-    """What is to be known of a judge; never its key."""
+    """Return the description of a judge that is written beside its verdicts, without its key."""
     from mera_ru_tasks.judge.prompt import load_prompt
 
     return {
@@ -29,7 +30,13 @@ def judge_facts(settings: Settings) -> dict[str, Any]:
 
 
 def identity(facts: Any) -> dict[str, Any] | None:
-    """What of written facts makes the judge; None where they are not whole, so that the judge is not known."""
+    """Return the identifying part of a written description; None if it is incomplete, so that the judge is unknown."""
     if not isinstance(facts, Mapping) or not all(facts.get(name) is not None for name in _FIELDS):
         return None
     return {name: facts[name] for name in _FIELDS}
+
+
+def question_key(settings: Settings, prompt_version: str, rendered: str) -> str:
+    """Return a hash of what a verdict depends on: judge, request fields, prompt version and rendered question."""
+    parts = [settings.model, settings.extra, prompt_version, rendered]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,9 +1,9 @@
-"""A question becomes the judge's prompt.
+"""Decide which documents need a question to the judge, and render the judge's prompt.
 
-Task, reference and answer are hostile text. They are values of the template, never part of it, and stand between marks
-that they cannot imitate: the marks' code is a hash of all that stands between them, and the marks' angle brackets occur
-in no data. Nor do the tokens of chat templates (`<|im_end|>`, `</s>`, `<end_of_turn>`, `[INST]`), which servers that
-tokenise a rendered template would take for the end of the message.
+Task, reference and answer are hostile text. They are values of the template, never a part of it, between marks that
+they cannot imitate: each mark holds a hash of the text between them, and angle brackets in the data are replaced. This
+also removes the tokens of chat templates (`<|im_end|>`, `</s>`, `<end_of_turn>`, `[INST]`), which some servers would
+take for the end of the message.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.harness import prompt as task_prompt
 from mera_ru_tasks.judge.config import PROMPT, Settings
+from mera_ru_tasks.scoring import extract, score
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -31,7 +36,7 @@ class Question:
 
     Attributes:
         task: the prompt that the model was given, without shots.
-        accepted: the reference's answers, any of which is enough.
+        accepted: the accepted answers of the reference.
         answer: the answer to judge.
     """
 
@@ -40,12 +45,12 @@ class Question:
     answer: str
 
 
-_TRIAL = Question("Зимой и летом одним цветом. Что это?", ("ёлка", "ель"), "Это ёлочка")
+_PREFLIGHT = Question("Зимой и летом одним цветом. Что это?", ("ёлка", "ель"), "Это ёлочка")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt's template.
+    """A prompt template.
 
     Attributes:
         name: its file's name.
@@ -57,7 +62,7 @@ class Prompt:
 
     @cached_property
     def version(self) -> str:
-        """The file's name and a hash of its text, so that no change of it goes unseen."""
+        """The file's name and a hash of its text, which changes with any edit."""
         return f"{Path(self.name).stem}-{_digest(self.source)[:8]}"
 
     @cached_property
@@ -69,7 +74,7 @@ class Prompt:
         return environment.from_string(self.source)
 
     def render(self, question: Question) -> str:
-        """The message that asks the judge `question`."""
+        """Return the message that asks the judge `question`."""
         task, answer = neutral(question.task), neutral(question.answer)
         accepted = [" ".join(neutral(entry).split()) for entry in question.accepted]
         code = _digest(json.dumps([task, accepted, answer]))[:12]
@@ -81,9 +86,9 @@ class Prompt:
             several=len(accepted) > 1,
         ).strip()
 
-    def trial(self) -> str:
-        """A message with a question that no data holds."""
-        return self.render(_TRIAL)
+    def preflight(self) -> str:
+        """Return a message with a test question, which is in no dataset."""
+        return self.render(_PREFLIGHT)
 
 
 def load_prompt(settings: Settings) -> Prompt:
@@ -97,7 +102,7 @@ def load_prompt(settings: Settings) -> Prompt:
     path = settings.prompt or BUILT_IN
     try:
         prompt = Prompt(path.name, path.read_text("utf-8"))
-        shown = prompt.trial()
+        shown = prompt.preflight()
     except (OSError, UnicodeDecodeError) as error:
         raise JudgeError(f"{PROMPT}: {path} cannot be read ({error}). Name a UTF-8 file.") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
@@ -105,19 +110,19 @@ def load_prompt(settings: Settings) -> Prompt:
             f"{PROMPT}: {path} is no usable Jinja template ({type(error).__name__}: {error}). "
             "It may use `task`, `reference`, `answer`, `code` and `several`."
         ) from error
-    for name, text in (("reference", _TRIAL.accepted[0]), ("answer", _TRIAL.answer)):
+    for name, text in (("reference", _PREFLIGHT.accepted[0]), ("answer", _PREFLIGHT.answer)):
         if text not in shown:
             raise JudgeError(f"{PROMPT}: {path} does not show `{{{{ {name} }}}}`, without which there is no verdict.")
     return prompt
 
 
 def neutral(text: str) -> str:
-    """The text without brackets that marks and special tokens need, control characters and invisible ones."""
+    """Return the text without the brackets of marks and special tokens, control and invisible characters."""
     return text.replace("\r\n", "\n").translate(_NEUTRAL).strip()
 
 
 class _Neutral(dict[int, str]):
-    """What each character becomes, filled as characters occur."""
+    """The replacement of each character, computed when it first occurs."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -142,3 +147,52 @@ def _between_marks(name: str, text: str, code: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+# The judge sees at most this many characters of an answer.
+ANSWER_LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Why a document needs no question, and its score without one (None if it has none)."""
+
+    why: str
+    score: float | None
+
+
+NO_REFERENCE = Skipped("no reference", None)
+EXACT = Skipped("exact match", 1.0)
+EMPTY = Skipped("empty answer", 0.0)
+
+
+def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = True) -> Question | Skipped:
+    """Decide whether the judge must be asked about a response; at most one question for each document.
+
+    Args:
+        doc: a loaded document.
+        response: the model's response.
+        skip_exact: True to count a strict exact match as 1 without a question.
+    """
+    if not has_reference(doc):
+        return NO_REFERENCE
+    if skip_exact and score.score_strict(doc, response)["exact_match"]:
+        return EXACT
+    answer = shown_answer(response)
+    if not neutral(answer):
+        return EMPTY
+    reference = doc["outputs"].strip()
+    is_phrase = not AnswerFormat.of(doc).choices
+    entries = [entry.strip() for entry in reference.split(";")] if is_phrase else [reference]
+    return Question(task_prompt.render(doc), tuple(entry for entry in entries if entry), answer)
+
+
+def shown_answer(response: str) -> str:
+    """Return the part of a response that the judge sees: the text after its last marker, else all but the reasoning.
+
+    It has at most `ANSWER_LIMIT` characters: the first ones after a marker, where the answer comes first, else the last
+    ones, where the conclusion is. It may be empty.
+    """
+    visible = extract.drop_reasoning(response)
+    marked = (extract.after_marker(visible) or "").strip()
+    return marked[:ANSWER_LIMIT] if marked else visible.strip()[-ANSWER_LIMIT:]

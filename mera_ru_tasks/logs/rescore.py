@@ -1,55 +1,28 @@
-"""Scores from lm-eval's sample logs, after the run: by the judge, or by everything else anew.
+"""Score the responses in lm-eval's sample logs after the run, with or without a judge.
 
-Every score comes from the functions that the harness calls, every mean and standard error from lm-eval's own. What
-is written from them stands in rescored_files.py.
+The scores come from the functions that the harness calls; `sidecar.py` aggregates and writes them.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.data import load
 from mera_ru_tasks.data.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import DataError, RunError
-from mera_ru_tasks.logs.lmeval import TaskLog, find_logs, is_ours, newest
-from mera_ru_tasks.logs.samples import Sample, check_document
+from mera_ru_tasks.logs.lmeval import Sample, TaskLog, check_document, find_logs, is_ours, newest
+from mera_ru_tasks.logs.sidecar import ScoredSample
 from mera_ru_tasks.scoring import score, strict
-from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT, group_mean
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 
 if TYPE_CHECKING:
     from mera_ru_tasks.judge.config import Settings
 
 
-@dataclass(frozen=True)
-class Row:
-    """What is known of one document in one pipeline; a line of the files written.
-
-    Attributes:
-        sample: the logged sample.
-        scores: the metrics' parts, by name; empty without a reference or verdict.
-        notes: what else is written.
-    """
-
-    sample: Sample
-    scores: Mapping[str, Any]
-    notes: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """The row as it is written."""
-        identity = {
-            "doc_id": self.sample.doc_id,
-            "id": self.sample.doc["meta"].get("id"),
-            "filter": self.sample.pipeline,
-        }
-        return {**identity, "scores": dict(self.scores), **self.notes}
-
-
 def our_logs(paths: Iterable[Path]) -> list[TaskLog]:
-    """Find the newest log of each model and task under `paths`, of our tasks alone.
+    """Find the newest log of each model and task under `paths`, only of this package's tasks.
 
     Raises:
         RunError: there is none, or a path is wrong.
@@ -63,20 +36,20 @@ def our_logs(paths: Iterable[Path]) -> list[TaskLog]:
 
 
 def read_documents(
-    log: TaskLog, pipeline: str, references: str | Path | None
+    log: TaskLog, filter_name: str, references: str | Path | None
 ) -> list[tuple[Sample, Mapping[str, Any]]]:
-    """Read a log's samples of one pipeline, each with its document.
+    """Read a log's samples of one filter, each with its document.
 
     Args:
         log: the log.
-        pipeline: the pipeline's name.
-        references: a data folder from which the documents are taken anew, joined by id; None to keep the logged ones.
+        filter_name: the filter's name.
+        references: a data folder whose documents replace the logged ones, joined by id; None to keep these.
 
     Raises:
         DataError: the data lack a document, or hold another question under its id.
-        RunError: a logged document is not as our loader makes it.
+        RunError: a logged document has not the form in which this package loads documents.
     """
-    samples = list(log.samples(pipeline))
+    samples = list(log.samples(filter_name))
     for sample in samples:
         check_document(sample, log.task)
     if references is None or has_shipped_data(log):
@@ -86,7 +59,7 @@ def read_documents(
 
 
 def has_shipped_data(log: TaskLog) -> bool:
-    """Whether a log is of the data that the package ships, whose answers it holds; no other data are for it."""
+    """Return True if a log is of the package's own sample data, which hold their answers."""
     return "sample" in _variants(log)
 
 
@@ -107,75 +80,58 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
     identity = sample.doc["meta"].get("id")
     doc = documents.get(identity)
     if doc is None:
-        raise DataError(f"{sample.place}: the data in {references} have no document with the id {identity}.")
+        raise DataError(f"{sample.location}: the data in {references} have no document with the id {identity}.")
     if _asked(doc) != _asked(sample.doc):
         raise DataError(
-            f"{sample.place}: the document with the id {identity} is another one in {references}. "
+            f"{sample.location}: the document with the id {identity} is another one in {references}. "
             "Name the data that the run was made from, with their answers."
         )
     return doc
 
 
 def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a document asks: its prompt, the form of the answer, and the group that it counts in."""
+    """Return what identifies a question: its prompt, answer format and group."""
     inputs = {name: value for name, value in doc["inputs"].items() if value}
     return doc["instruction"], inputs, dict(doc["answer_format"]), doc["meta"].get("group_id")
 
 
-def score_log(log: TaskLog, references: str | Path | None = None) -> list[Row]:
-    """Score a log's responses in both pipelines, by every metric but the judge's; without references empty scores."""
+def score_log(log: TaskLog, references: str | Path | None = None) -> list[ScoredSample]:
+    """Score a log's responses in both filters by every metric but the judge's; without references, scores are empty."""
     from mera_ru_tasks.harness import task
 
     extract = task.FlexibleExtract(_prefix(log))
     rows = []
-    for pipeline in (STRICT, FLEXIBLE):
-        for sample, doc in read_documents(log, pipeline, references):
-            result = extract.apply([[sample.response]], [doc])[0] if pipeline == FLEXIBLE else sample.response
-            rows.append(Row(sample, task.process_results(doc, [result]), _reference(doc)))
+    for name in (STRICT, FLEXIBLE):
+        for sample, doc in read_documents(log, name, references):
+            result = extract.apply([[sample.response]], [doc])[0] if name == FLEXIBLE else sample.response
+            rows.append(ScoredSample(sample, task.process_results(doc, [result]), _reference(doc)))
     return rows
 
 
 def _prefix(log: TaskLog) -> str:
-    """What the prompt ended in, which the response goes on from."""
+    """Return the end of the prompt that the response continues; empty if the task is not prefilled."""
     if log.config:
         prefix = log.config.get("gen_prefix")
         return prefix if isinstance(prefix, str) else ""
     return strict.MARKER if "prefill" in _variants(log) else ""
 
 
-def judge_log(log: TaskLog, settings: Settings, references: str | Path | None = None) -> list[Row]:
-    """Have a log's responses judged (see `judge.engine.judge`)."""
-    from mera_ru_tasks.judge import engine
+def judge_log(log: TaskLog, settings: Settings, references: str | Path | None = None) -> list[ScoredSample]:
+    """Have a log's responses judged (see `judge.run.judge`)."""
+    from mera_ru_tasks.judge.run import judge
 
     documents = read_documents(log, STRICT, references)
-    verdicts = engine.judge([(doc, sample.response) for sample, doc in documents], settings, log.task)
+    judgements = judge([(doc, sample.response) for sample, doc in documents], settings, log.task)
     return [
-        Row(
+        ScoredSample(
             sample,
-            score.score_judged(doc, verdict.score),
-            {"source": verdict.kind, "reason": verdict.reason, **_reference(doc)},
+            score.score_judged(doc, judgement.score),
+            {"source": judgement.kind, "reason": judgement.reason, **_reference(doc)},
         )
-        for (sample, doc), verdict in zip(documents, verdicts, strict=True)
+        for (sample, doc), judgement in zip(documents, judgements, strict=True)
     ]
 
 
 def _reference(doc: Mapping[str, Any]) -> dict[str, str]:
-    """What tells later against which reference a score is: the answers may have come from other data than the run's."""
+    """Return the reference's digest: the answers may be of other data than the run's, and comparisons must know."""
     return {"reference": score.reference_digest(doc)}
-
-
-def aggregate(rows: Iterable[Row]) -> dict[str, Any]:
-    """Put scores together as lm-eval does: for each metric and pipeline the value and its standard error."""
-    from lm_eval.api.metrics import mean, mean_stderr
-
-    values: dict[str, list[Any]] = defaultdict(list)
-    for row in rows:
-        for metric, value in row.scores.items():
-            values[f"{metric},{row.sample.pipeline}"].append(value)
-    results: dict[str, Any] = {}
-    for name, parts in values.items():
-        metric, _, pipeline = name.partition(",")
-        grouped = METRICS[metric].grouped
-        results[name] = group_mean(parts) if grouped else mean(parts)
-        results[f"{metric}_stderr,{pipeline}"] = "N/A" if grouped or len(parts) < 2 else mean_stderr(parts)
-    return results

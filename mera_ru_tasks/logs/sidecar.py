@@ -1,7 +1,10 @@
-"""What is written beside lm-eval's logs: for each log the scores of its documents, for each run its results.
+"""The files written beside lm-eval's logs: the scores of each log's documents, and the results of each run.
 
-lm-eval's files are left alone, and ours are told apart by `runs.OWN_PREFIXES`. An earlier file of ours is replaced only
-by one that says all that it says; else it is kept under another name.
+`mera-ru score` writes `scored_TASK_DATE.jsonl` and `scored_results_DATE.json`; `mera-ru judge` writes
+`judged_JUDGE_TASK_DATE.jsonl` and `judged_results_JUDGE_DATE.json`. A line holds one document in one filter:
+`{"doc_id": …, "id": …, "filter": …, "scores": {…}, "reference": …}`, in judged files also `source` and `reason`.
+lm-eval's own files are never changed. An earlier file is replaced only by one that holds all its scores; otherwise it
+is kept under another name.
 """
 
 from __future__ import annotations
@@ -10,33 +13,57 @@ import functools
 import json
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.data.task_files import read_task_file
-from mera_ru_tasks.errors import OutputError
+from mera_ru_tasks.errors import OutputError, RunError
 from mera_ru_tasks.judge.fingerprint import identity
-from mera_ru_tasks.logs.lmeval import Run, TaskLog
-from mera_ru_tasks.logs.rescore import Row, aggregate
+from mera_ru_tasks.logs.lmeval import BrokenLine, Run, Sample, TaskLog, as_mapping, checked_part, tasks_of_run
 from mera_ru_tasks.paths import yaml_folder
-from mera_ru_tasks.scoring.metrics import STRICT
+from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
 
-# The parts of lm-eval's results file that ours has too, each by task.
+# The parts of lm-eval's results file that ours have too, each by task.
 _PARTS = ("results", "versions", "n-shot", "higher_is_better")
 
 
 @dataclass(frozen=True)
+class ScoredSample:
+    """The new scores of one document in one filter: a line of a file.
+
+    Attributes:
+        sample: the logged sample.
+        scores: the metrics' parts by name; empty without a reference or verdict.
+        extra: further fields of the line.
+    """
+
+    sample: Sample
+    scores: Mapping[str, Any]
+    extra: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the line's fields."""
+        identity = {
+            "doc_id": self.sample.doc_id,
+            "id": self.sample.doc["meta"].get("id"),
+            "filter": self.sample.filter,
+        }
+        return {**identity, "scores": dict(self.scores), **self.extra}
+
+
+@dataclass(frozen=True)
 class Rescored:
-    """One log and the scores of its documents."""
+    """One log and the new scores of its documents."""
 
     log: TaskLog
-    rows: Sequence[Row]
+    rows: Sequence[ScoredSample]
 
     @functools.cached_property
     def results(self) -> dict[str, Any]:
-        """The metrics, as lm-eval's results file holds them."""
+        """The metrics in the form of lm-eval's results file."""
         return {
             "alias": self.log.task,
             "sample_len": len({row.sample.doc_id for row in self.rows}),
@@ -44,8 +71,96 @@ class Rescored:
         }
 
 
+@dataclass(frozen=True)
+class ScoreLine:
+    """One line of a file, as it is read again.
+
+    Attributes:
+        number: its number, from 1.
+        doc_id: the document's number in its split.
+        id: the document's own id.
+        filter: the filter.
+        scores: the metrics' parts by name.
+        reference: the digest of the reference; None if the line holds none.
+        reason: the judge's reason; empty if there is none.
+    """
+
+    number: int
+    doc_id: int
+    id: Any
+    filter: str
+    scores: Mapping[str, Any]
+    reference: str | None
+    reason: str
+
+
+def scored_file(log: TaskLog) -> Path:
+    """Return where `mera-ru score` writes the scores of a log's documents."""
+    return log.file.with_name(f"scored_{log.task}_{log.run.date}.jsonl")
+
+
+def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
+    """Yield the files of `mera-ru judge` for a log, each with the judge's name as the file name has it."""
+    end = f"_{log.task}_{log.run.date}.jsonl"
+    # A judge's name can hold anything, so `judged_x_city_quiz_DATE` is of `quiz` only where no task is `city_quiz`.
+    others = tuple(f"_{task}_{log.run.date}.jsonl" for task in tasks_of_run(log.run) if task.endswith(f"_{log.task}"))
+    for file in sorted(log.file.parent.glob("judged_*.jsonl")):
+        if file.name.endswith(others):
+            continue
+        if file.name.endswith(end) and len(file.name) > len("judged") + len(end):
+            yield file, file.name[len("judged_") : -len(end)]
+
+
+def judge_of(log: TaskLog, judge: str) -> dict[str, Any] | None:
+    """Return who the judge of a judged file is (see `judge.fingerprint.identity`); None if it is not known."""
+    content = _read_json(log.file.with_name(f"judged_results_{judge}_{log.run.date}.json"))
+    # The verdicts of a task that it does not name may be those of an earlier call with other settings.
+    return identity(content.get("judge")) if log.task in as_mapping(content.get("results")) else None
+
+
+def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
+    """Read a file of scores lazily; a line that cannot be used is yielded as broken."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield _parse(line, number, f"{file.name}, line {number}")
+            except RunError as error:
+                yield BrokenLine(number, str(error))
+
+
+def _parse(line: bytes, number: int, location: str) -> ScoreLine:
+    try:
+        row = json.loads(line.decode("utf-8"))
+        scores = {name: checked_part(name, part, location) for name, part in row["scores"].items() if name in METRICS}
+        doc_id, name = row["doc_id"], row["filter"]
+        reference, reason = row.get("reference"), row.get("reason")
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise RunError(f"{location}: it is no line of scores ({type(error).__name__}), perhaps cut.") from error
+    if not (isinstance(doc_id, int) and isinstance(name, str)):
+        raise RunError(f"{location}: it is no line of scores.")
+    digest = reference if isinstance(reference, str) else None
+    return ScoreLine(number, doc_id, row.get("id"), name, scores, digest, str(reason or ""))
+
+
+def aggregate(rows: Iterable[ScoredSample]) -> dict[str, Any]:
+    """Aggregate scores as lm-eval does: for each metric and filter, the value and its standard error."""
+    from lm_eval.api.metrics import mean, mean_stderr
+
+    values: dict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        for metric, value in row.scores.items():
+            values[f"{metric},{row.sample.filter}"].append(value)
+    results: dict[str, Any] = {}
+    for name, parts in values.items():
+        metric, _, filter_name = name.partition(",")
+        grouped = METRICS[metric].grouped
+        results[name] = group_mean(parts) if grouped else mean(parts)
+        results[f"{metric}_stderr,{filter_name}"] = "N/A" if grouped or len(parts) < 2 else mean_stderr(parts)
+    return results
+
+
 def table(rescored: Iterable[Rescored]) -> str:
-    """The results as lm-eval prints them, a table for each run."""
+    """Return the results as lm-eval prints them, one table for each run."""
     from lm_eval.utils import make_table
 
     return "\n\n".join(
@@ -54,26 +169,26 @@ def table(rescored: Iterable[Rescored]) -> str:
 
 
 def require_writable(logs: Iterable[TaskLog]) -> None:
-    """Refuse logs beside which nothing can be written, before the work for it is done; raises OutputError."""
+    """Check before the work begins that files can be written beside the logs; raise OutputError if not."""
     for folder in dict.fromkeys(log.run.folder for log in logs):
         if not os.access(folder, os.W_OK):
             raise OutputError(
-                f"{folder} is closed to you, and what is made of its logs is written beside them. Copy it to a place "
-                "of yours and name the copy."
+                f"No write permission for {folder}, and results are written next to the logs. Copy the folder to a "
+                "place where you can write and name the copy."
             )
 
 
 def write(
     rescored: Iterable[Rescored], kind: str, facts: Mapping[str, Any], say: Callable[[str], None], by: str = ""
 ) -> list[Path]:
-    """Write, beside the logs, each log's scores and each run's results.
+    """Write each log's scores and each run's results beside the logs.
 
     Args:
         rescored: the logs and their scores.
-        kind: what the files' names begin with, `scored` or `judged`.
+        kind: the beginning of the files' names, `scored` or `judged`.
         facts: what the results hold beside the numbers.
-        say: where to tell that an earlier file was kept under another name.
-        by: what follows in the names, to keep several judges apart.
+        say: called with a message if an earlier file is kept under another name.
+        by: the judge's name, a part of the files' names; empty for `scored`.
 
     Returns:
         The files written.
@@ -94,9 +209,9 @@ def write(
         earlier = _read_json(file)
         content: dict[str, Any] = {"model_name": run.model, **facts, **_results_of(items)}
         agrees = _agrees(earlier, content, extended)
-        if agrees:  # tasks of the earlier file alone, from a call for other logs of the run, stay
+        if agrees:  # the earlier file's other tasks, from a call for other logs of the run, are kept
             for part in _PARTS:
-                content[part] = {**_mapping(earlier.get(part)), **content[part]}
+                content[part] = {**as_mapping(earlier.get(part)), **content[part]}
         _put(file, _pretty(content), agrees, say)
         files.append(file)
     return files
@@ -110,7 +225,7 @@ def _by_run(rescored: Iterable[Rescored]) -> dict[Run, list[Rescored]]:
 
 
 def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
-    """The parts of a results file that lm-eval's own has too, by task."""
+    """Return the parts that lm-eval's results file has too, by task."""
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
     for item in items:
         task, results = item.log.task, item.results
@@ -127,7 +242,7 @@ def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
 
 
 def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The rows of our groups all of whose tasks are there: the unweighted mean of the strict exact match."""
+    """Return rows for the task groups whose tasks are all there: the unweighted mean of the strict exact match."""
     name = f"exact_match,{STRICT}"
     means = {}
     for file in sorted(yaml_folder().glob("mera_ru*.yaml")):
@@ -139,7 +254,7 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 
 def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
-    """Whether `lines` hold every score that the earlier file holds."""
+    """Return True if `lines` hold every score that the earlier file holds."""
     scores = {(line["doc_id"], line["filter"]): line["scores"] for line in json.loads(json.dumps(lines))}
     try:
         earlier = [json.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
@@ -151,8 +266,8 @@ def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
 
 
 def _agrees(earlier: Mapping[str, Any], content: Mapping[str, Any], extended: Container[str]) -> bool:
-    """Whether the new results take nothing back: the same judge, and equal numbers but where scores were added."""
-    numbers = _mapping(earlier.get("results"))
+    """Return True if the new results drop nothing: the same judge, and equal numbers unless scores were added."""
+    numbers = as_mapping(earlier.get("results"))
     known = [task for task in numbers if task in content["results"] and task not in extended]
     judges = [identity(each.get("judge")) for each in (earlier or content, content)]
     return judges[0] == judges[1] and all(_pretty(numbers[task]) == _pretty(content["results"][task]) for task in known)
@@ -163,14 +278,14 @@ def _pretty(content: Any) -> str:
 
 
 def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> None:
-    """Write a file as a whole; an earlier one that must not be replaced is kept under a free name."""
+    """Write a whole file; an earlier one that must not be replaced is kept under a free name."""
     if file.exists() and not replaces and file.read_bytes() != text.encode():
         number = 1
         while (kept := file.with_name(f"{file.stem}.before-{number}{file.suffix}")).exists():
             number += 1
         file.rename(kept)
         say(f"{file.name} held other scores; it is kept as {kept.name}.")
-    # Beside the file and renamed, so that whoever is killed half-way leaves the earlier one whole.
+    # Written beside the file and renamed, so that a killed process leaves the earlier file whole.
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
         part.write_bytes(text.encode())
@@ -180,11 +295,8 @@ def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> N
 
 
 def _read_json(file: Path) -> Mapping[str, Any]:
+    """Return the object in a JSON file, empty if there is none."""
     try:
-        return _mapping(json.loads(file.read_bytes()))
-    except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        return as_mapping(json.loads(file.read_bytes()))
+    except (OSError, ValueError, RecursionError):
         return {}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -17,8 +17,7 @@ from mera_ru_tasks.data.benchmarks import LEADERBOARD, PHRASE, Benchmark
 from mera_ru_tasks.data.custom import of_config
 from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.errors import RunError, SubmissionError
-from mera_ru_tasks.logs.lmeval import SAMPLES_NAME, as_mapping
-from mera_ru_tasks.logs.samples import parse_samples
+from mera_ru_tasks.logs.lmeval import SAMPLES_NAME, as_mapping, parse_samples
 from mera_ru_tasks.scoring.metrics import STRICT
 from mera_ru_tasks.submission.expected import Expected, check_ids, expected_rows
 from mera_ru_tasks.submission.pack import LOGS
@@ -207,7 +206,7 @@ def _is_log_of(name: str, benchmark: Benchmark) -> bool:
 def _compare(lines: bytes, name: str, given: Mapping[int, str], benchmark: Benchmark) -> Iterator[Problem]:
     place = f"{LOGS}: {name}"
     try:
-        logged = {row_id(s.doc): s.response for s in parse_samples(io.BytesIO(lines), place) if s.pipeline == STRICT}
+        logged = {row_id(s.doc): s.response for s in parse_samples(io.BytesIO(lines), place) if s.filter == STRICT}
     except RunError as error:
         yield Problem(benchmark.title, place, str(error), _REPACK)
         return

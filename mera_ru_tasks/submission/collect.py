@@ -9,8 +9,7 @@ from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_t
 from mera_ru_tasks.data.custom import of_config
 from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.logs.lmeval import TaskLog, newest
-from mera_ru_tasks.logs.samples import Sample
+from mera_ru_tasks.logs.lmeval import Sample, TaskLog, newest
 from mera_ru_tasks.scoring.metrics import STRICT
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.problems import Problem, name_ids
@@ -122,18 +121,18 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Prob
         identity = row_id(sample.doc)
         if identity is None:
             what = "the document has no integer `meta.id`"
-            problems.append(Problem(log.task, sample.place, what, "Run the task on MERA's own data."))
+            problems.append(Problem(log.task, sample.location, what, "Run the task on MERA's own data."))
             continue
         if identity in samples:
-            what = f"id {identity} stands already in {samples[identity].place}"
+            what = f"id {identity} stands already in {samples[identity].location}"
             remedy = "Each id may stand once: name the log of one run, as lm-eval wrote it."
-            problems.append(Problem(log.task, sample.place, what, remedy))
+            problems.append(Problem(log.task, sample.location, what, remedy))
             continue
         if benchmark in LEADERBOARD and (setting := rules.sampling(sample.generation)):
             sampled.append((identity, setting))
         if not _is_text(sample.response):
             what = f"the response to id {identity} holds half a character (a lone surrogate), so it is no text"
-            problems.append(Problem(log.task, sample.place, what, "Run again, or mend this response in the log."))
+            problems.append(Problem(log.task, sample.location, what, "Run again, or mend this response in the log."))
         samples[identity] = sample
     if not samples:
         what = f"it has no row of the pipeline `{STRICT}`"

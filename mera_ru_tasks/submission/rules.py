@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
-from mera_ru_tasks.logs.lmeval import TaskLog
-from mera_ru_tasks.logs.settings import differing, setting_of
+from mera_ru_tasks.logs.lmeval import TaskLog, differing, setting_of
 from mera_ru_tasks.submission.problems import Problem
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mera_ru_tasks.compare.compare import compare
 from mera_ru_tasks.compare.notes import joined
-from mera_ru_tasks.judge import preflight
+from mera_ru_tasks.judge.run import check
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.comparisons import edit_json, edit_rows, log_file, results_file, row_of, skilled
 from tests.support.judge_cases import KEY
@@ -32,7 +32,7 @@ def judged(monkeypatch, tmp_path):
     def judged(action, *, score=2, **changes):
         settings = {"MODEL": "org/judge", "API_KEY": KEY, "CACHE": str(tmp_path / f"{score}.sqlite")}
         with StubJudge(score=lambda message: score) as stub, monkeypatch.context() as patch:
-            preflight.check.cache_clear()
+            check.cache_clear()
             for name, value in ({"API_BASE": stub.url} | settings | changes).items():
                 patch.setenv(f"LM_EVAL_JUDGE_{name}", value)
             return action()

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge import engine
-from mera_ru_tasks.judge.cache import VerdictCache, open_cache, question_key
-from mera_ru_tasks.judge.prompt import load_prompt
-from mera_ru_tasks.judge.questions import question_for
+from mera_ru_tasks.judge.cache import VerdictCache, open_cache
+from mera_ru_tasks.judge.fingerprint import question_key
+from mera_ru_tasks.judge.prompt import load_prompt, question_for
+from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import KEY, many, settings_for
 from tests.support.judge_stub import StubJudge, hashed_score
 
@@ -99,7 +99,7 @@ def sound(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sound")
     with StubJudge() as stub:
         settings = settings_for(stub, folder)
-        verdicts = engine.judge(many(COUNT), settings)
+        verdicts = judge(many(COUNT), settings)
     return settings.cache.read_bytes(), [verdict.score for verdict in verdicts]
 
 
@@ -110,7 +110,7 @@ def judge_with(content: bytes, folder: Path) -> list[float | None] | None:
         settings = settings_for(stub, folder)
         settings.cache.write_bytes(content)
         try:
-            return [verdict.score for verdict in engine.judge(many(COUNT), settings)]
+            return [verdict.score for verdict in judge(many(COUNT), settings)]
         except JudgeError as error:
             assert str(settings.cache) in str(error) and "LM_EVAL_JUDGE_CACHE" in str(error)
             return None
@@ -147,9 +147,9 @@ def test_a_changed_value_is_asked_again(tmp_path, sound, change):
         with connection:
             connection.execute(change)
         connection.close()
-        assert [verdict.score for verdict in engine.judge(many(COUNT), settings)] == scores
+        assert [verdict.score for verdict in judge(many(COUNT), settings)] == scores
         assert len(stub.questions) == COUNT
-        assert [verdict.score for verdict in engine.judge(many(COUNT), settings)] == scores
+        assert [verdict.score for verdict in judge(many(COUNT), settings)] == scores
         assert len(stub.questions) == COUNT
 
 
@@ -164,14 +164,14 @@ def test_what_is_not_ours_is_left_alone(tmp_path):
     for path in (other, text):
         content = path.read_bytes()
         with StubJudge() as stub, pytest.raises(JudgeError, match="LM_EVAL_JUDGE_CACHE"):
-            engine.prepare(settings_for(stub, tmp_path, cache=path))
+            prepare(settings_for(stub, tmp_path, cache=path))
         assert path.read_bytes() == content
 
 
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with StubJudge() as stub, pytest.raises(JudgeError, match="LM_EVAL_JUDGE_CACHE"):
-        engine.prepare(settings_for(stub, tmp_path, cache=tmp_path / "file" / "judge.sqlite"))
+        prepare(settings_for(stub, tmp_path, cache=tmp_path / "file" / "judge.sqlite"))
 
 
 def test_another_judge_prompt_or_setting_is_another_question(tmp_path):
@@ -180,14 +180,14 @@ def test_another_judge_prompt_or_setting_is_another_question(tmp_path):
     with StubJudge() as stub:
         for changes in ({}, {"model": "second"}, {"extra": '{"seed": 1}'}, {"prompt": mine}, {}):
             settings = settings_for(stub, tmp_path)
-            engine.judge(many(1), type(settings)(**{**vars(settings), **changes}))
+            judge(many(1), type(settings)(**{**vars(settings), **changes}))
     assert len(stub.questions) == 4
 
 
 def test_what_is_kept(tmp_path):
     with StubJudge(lambda message: 1) as stub:
         settings = settings_for(stub, tmp_path)
-        engine.judge(many(1), settings)
+        judge(many(1), settings)
     connection = sqlite3.connect(settings.cache)
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     (row,) = connection.execute(
@@ -213,7 +213,7 @@ def test_a_cache_that_fails_during_the_work_costs_no_verdict(tmp_path, monkeypat
 
     monkeypatch.setattr(VerdictCache, action, failing)
     with StubJudge() as stub:
-        verdicts = engine.judge(many(COUNT), settings_for(stub, tmp_path))
+        verdicts = judge(many(COUNT), settings_for(stub, tmp_path))
         assert None not in [verdict.score for verdict in verdicts]
         assert len(stub.questions) == COUNT
     assert caplog.text.count("can no longer be used (disk I/O error)") == 1

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge import engine
+from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import many, riddle, scores, settings_for, wrong
 from tests.support.judge_stub import FAULTS, StubJudge
 
@@ -20,14 +20,14 @@ def test_one_question_more_for_an_unreadable_verdict(tmp_path):
         return '{"reason": "да", "score": 2}' if "Твой прошлый ответ" in message else "Ну, почти."
 
     with StubJudge(words=words) as stub:
-        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path))
+        verdicts = judge([wrong(1)], settings_for(stub, tmp_path))
     assert (scores(verdicts), len(stub.questions)) == ([1.0], 2)
-    assert verdicts[0].reply.prompt_tokens == 200, "the tokens of both are counted"
+    assert verdicts[0].verdict.prompt_tokens == 200, "the tokens of both are counted"
 
 
 def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplog):
     with StubJudge(words=lambda message, attempt: "0 из 10") as stub, caplog.at_level(logging.INFO, "lm_eval"):
-        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path))
+        verdicts = judge([wrong(1)], settings_for(stub, tmp_path))
     assert (scores(verdicts), len(stub.questions)) == ([None], 2)
     assert "1 of 1 documents have no verdict" in caplog.text
 
@@ -41,13 +41,13 @@ def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
 
     readable = False
     with StubJudge(words=words) as stub:
-        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [None] * 4
+        assert scores(judge(documents, settings_for(stub, tmp_path))) == [None] * 4
         assert "Every question failed, so there is no judge score at all." in caplog.text
         readable = True
-        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0]
+        assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0]
     with StubJudge(words=lambda message, attempt: "Не знаю.") as stub:
-        assert scores(engine.judge(documents[:2], settings_for(stub, tmp_path))) == [1.0, 0.0], "none was asked"
-        assert scores(engine.judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0], "one is cached"
+        assert scores(judge(documents[:2], settings_for(stub, tmp_path))) == [1.0, 0.0], "none was asked"
+        assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0], "one is cached"
 
 
 def test_faults_change_no_verdict(tmp_path):
@@ -64,11 +64,11 @@ def test_faults_change_no_verdict(tmp_path):
         return None if faulty[attempt] == "off scale" and "Твой прошлый ответ" in message else faulty[attempt]
 
     with StubJudge(faults=faults) as stub:
-        verdicts = engine.judge(documents, settings_for(stub, tmp_path / "faulty", timeout=2.0))
+        verdicts = judge(documents, settings_for(stub, tmp_path / "faulty", timeout=2.0))
     failed = [fault for message, count in stub.attempts.items() for fault in plan.get(message, [])[:count] if fault]
     assert set(failed) == set(FAULTS)
     with StubJudge() as stub:
-        sound = engine.judge(documents, settings_for(stub, tmp_path / "sound"))
+        sound = judge(documents, settings_for(stub, tmp_path / "sound"))
     assert scores(verdicts) == scores(sound)
     assert set(scores(sound)) == {0.0, 0.5, 1.0}
 
@@ -79,7 +79,7 @@ def test_each_fault_is_passing(tmp_path, fault):
         return fault if attempt < 2 and "загадка" in message else None
 
     with StubJudge(lambda message: 2, faults=faults) as stub:
-        verdicts = engine.judge([wrong(1)], settings_for(stub, tmp_path, timeout=1.5))
+        verdicts = judge([wrong(1)], settings_for(stub, tmp_path, timeout=1.5))
     assert (scores(verdicts), len(stub.questions)) == ([1.0], 3)
 
 
@@ -92,15 +92,15 @@ def test_a_server_that_dies_half_way(tmp_path, caplog):
 
     settings = {"concurrency": 4, "retries": 1}
     with StubJudge(faults=faults) as stub, caplog.at_level(logging.INFO, "lm_eval"):
-        first = engine.judge(documents, settings_for(stub, tmp_path, **settings))
+        first = judge(documents, settings_for(stub, tmp_path, **settings))
     assert scores(first).count(None) == 30
     assert len(stub.questions) <= 30 + 2 * 3 * 4, "a dead server is not asked all the rest"
     assert "failed: 30" in caplog.text and "30 of 60 documents have no verdict" in caplog.text
     with StubJudge() as stub:
-        second = engine.judge(documents, settings_for(stub, tmp_path, **settings))
+        second = judge(documents, settings_for(stub, tmp_path, **settings))
     assert len(stub.questions) == 30
     with StubJudge() as stub:
-        sound = engine.judge(documents, settings_for(stub, tmp_path / "sound"))
+        sound = judge(documents, settings_for(stub, tmp_path / "sound"))
     assert scores(second) == scores(sound)
     assert all(before in (None, after) for before, after in zip(scores(first), scores(sound), strict=True))
 
@@ -110,7 +110,7 @@ def test_a_question_that_the_server_refuses_costs_that_question_alone(tmp_path):
         return "400" if "загадка 3" in message else None
 
     with StubJudge(faults=faults) as stub:
-        verdicts = engine.judge(many(8), settings_for(stub, tmp_path, concurrency=1, retries=0))
+        verdicts = judge(many(8), settings_for(stub, tmp_path, concurrency=1, retries=0))
     assert [number for number, verdict in enumerate(verdicts) if verdict.score is None] == [3]
 
 
@@ -131,7 +131,7 @@ def test_a_judge_that_cannot_be_used_is_known_before_the_run(tmp_path, fault, sa
     with StubJudge(faults=lambda message, attempt: fault) as stub:
         settings = settings_for(stub, tmp_path, timeout=0.3)
         with pytest.raises(JudgeError, match=says) as error:
-            engine.prepare(settings)
+            prepare(settings)
     assert "unset LM_EVAL_JUDGE_API_BASE" in str(error.value)
 
 
@@ -139,7 +139,7 @@ def test_a_closed_port_is_known_before_the_run(tmp_path):
     with StubJudge() as stub:
         settings = settings_for(stub, tmp_path)
     with pytest.raises(JudgeError, match="cannot be reached"):
-        engine.prepare(settings)
+        prepare(settings)
 
 
 @pytest.mark.parametrize("package", ["openai", "aiohttp"])
@@ -148,4 +148,4 @@ def test_without_the_package(tmp_path, monkeypatch, package):
         settings = settings_for(stub, tmp_path)
         monkeypatch.setitem(__import__("sys").modules, package, None)
         with pytest.raises(JudgeError, match=r'pip install "mera-ru-tasks\[judge\]"'):
-            engine.prepare(settings)
+            prepare(settings)

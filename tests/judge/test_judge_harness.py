@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from mera_ru_tasks.cli import app, main
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.harness import task as harness_task
-from mera_ru_tasks.judge import preflight
+from mera_ru_tasks.judge.run import check
 from mera_ru_tasks.scoring import metrics
 from tests.support.judge_cases import KEY
 from tests.support.judge_stub import StubJudge, hashed_score
@@ -32,7 +32,7 @@ def data(tmp_path):
 @pytest.fixture
 def configure(monkeypatch, tmp_path):
     def configure(stub: StubJudge, **changes: str) -> None:
-        preflight.check.cache_clear()
+        check.cache_clear()
         settings = {"API_BASE": stub.url, "MODEL": "org/judge", "API_KEY": KEY, "CACHE": str(tmp_path / "judge.sqlite")}
         for name, value in (settings | changes).items():
             monkeypatch.setenv(f"LM_EVAL_JUDGE_{name}", value)
@@ -196,7 +196,7 @@ def test_a_process_without_a_verdict_does_not_lose_the_run_of_all(monkeypatch, c
     monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "judge")
     monkeypatch.setenv("LM_EVAL_JUDGE_API_KEY", KEY)
     monkeypatch.setenv("LM_EVAL_JUDGE_CACHE", str(tmp_path / "c"))
-    preflight.check.cache_clear()
+    check.cache_clear()
     form = {"choices": "АБВГ", "max_choices": 1, "with_phrase": False}
     doc = {"instruction": "", "inputs": {}, "outputs": "Б", "meta": {"id": 1, "group_id": 0, "group_size": 1}}
     doc["answer_format"] = form

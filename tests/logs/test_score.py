@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mera_ru_tasks.cli import app
-from mera_ru_tasks.errors import DataError, RunError
+from mera_ru_tasks.errors import DataError, OutputError, RunError
 from tests.support.scripted import numbers, reference, run
 from tests.support.synthetic import write_data, write_json
 
@@ -102,7 +102,7 @@ def test_a_folder_that_is_closed_is_named_before_the_work(tmp_path, monkeypatch)
     run(tmp_path / "results", ["riddles_sample"], limit=1)
     # Tests may run as root, to whom nothing is closed.
     monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
-    assert "is closed to you" in str(score(tmp_path / "results").exception)
+    assert isinstance(score(tmp_path / "results").exception, OutputError)
 
 
 def test_other_data_are_refused(tmp_path):
@@ -148,7 +148,7 @@ def test_a_document_of_another_form_is_named(tmp_path, field, value):
     file.write_text("\n".join(lines), "utf-8")
     error = score(tmp_path).exception
     assert isinstance(error, RunError)
-    assert f"line 3: the document's field `{field}` is not as this package's loader makes it" in str(error)
+    assert f"line 3: the document's field `{field}`" in str(error)
 
 
 def test_other_tasks_logs_are_refused(tmp_path):

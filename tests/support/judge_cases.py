@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.judge import preflight
 from mera_ru_tasks.judge.config import Settings
-from mera_ru_tasks.judge.engine import Verdict
+from mera_ru_tasks.judge.run import Judgement, check
 from tests.support.judge_stub import StubJudge
 
 KEY = "sentinel-key-5f1e"
@@ -40,11 +39,11 @@ def many(count: int) -> Sequence[Document]:
 
 def settings_for(stub: StubJudge, folder: Path, **changes: Any) -> Settings:
     """Settings for a stub, with the cache in `folder`; the next question tries the server anew."""
-    preflight.check.cache_clear()
+    check.cache_clear()
     defaults = {"cache": folder / "judge.sqlite", "timeout": 5.0}
     return Settings(api_base=stub.url, model="stub-judge", key=KEY, **(defaults | changes))
 
 
-def scores(verdicts: Sequence[Verdict]) -> list[float | None]:
+def scores(verdicts: Sequence[Judgement]) -> list[float | None]:
     """The verdicts' scores."""
     return [verdict.score for verdict in verdicts]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mera_ru_tasks.compare.answers import Answer
 from mera_ru_tasks.compare.comparability import prompt_text
 from mera_ru_tasks.compare.compare import Comparison
-from mera_ru_tasks.compare.entries import Entry
+from mera_ru_tasks.compare.load import Answer, Entry
 from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.harness.prompt import render
 from mera_ru_tasks.scoring import strict
@@ -88,7 +87,7 @@ def _answer(model: int, answer: Answer, question: str, strings: _Strings) -> lis
         [strings.add(part) for part in prompt if part],
         strings.add(answer.response),
         strings.add(strict_reading),
-        strings.add(answer.readings.get(FLEXIBLE, "")),
+        strings.add(answer.extractions.get(FLEXIBLE, "")),
         scores.get(("exact_match", STRICT)),
         scores.get(("exact_match", FLEXIBLE)),
         scores.get(("answered", FLEXIBLE)),

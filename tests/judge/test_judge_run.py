@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge import engine
-from mera_ru_tasks.judge.questions import ANSWER_LIMIT, shown_answer
+from mera_ru_tasks.judge.prompt import ANSWER_LIMIT, shown_answer
+from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import KEY, many, riddle, scores, settings_for, wrong
 from tests.support.judge_stub import StubJudge
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 )
 def test_fewest_questions(tmp_path, document, score, source, changes):
     with StubJudge(lambda message: 1) as stub:
-        verdicts = engine.judge([document], settings_for(stub, tmp_path, **changes))
+        verdicts = judge([document], settings_for(stub, tmp_path, **changes))
     assert [(verdict.score, verdict.source) for verdict in verdicts] == [(score, source)]
     assert len(stub.questions) == (source == "asked")
     assert bool(stub.messages) == bool(stub.questions), "without a question not even a trial"
@@ -42,7 +42,7 @@ def test_fewest_questions(tmp_path, document, score, source, changes):
 
 def test_one_question_holds_all_accepted_answers_and_twins_share_one(tmp_path):
     with StubJudge() as stub:
-        verdicts = engine.judge([wrong(1), wrong(1), wrong(2)], settings_for(stub, tmp_path))
+        verdicts = judge([wrong(1), wrong(1), wrong(2)], settings_for(stub, tmp_path))
     assert len(stub.questions) == 2
     assert all("лук\nлуковица" in question for question in stub.questions)
     assert scores(verdicts)[0] == scores(verdicts)[1]
@@ -66,7 +66,7 @@ def test_the_answer_shown(response, shown):
 
 def test_requests(tmp_path):
     with StubJudge() as stub:
-        engine.judge([wrong(1)], settings_for(stub, tmp_path, extra='{"max_tokens": 99, "temperature": null}'))
+        judge([wrong(1)], settings_for(stub, tmp_path, extra='{"max_tokens": 99, "temperature": null}'))
     body = stub.bodies[-1]
     assert (body["model"], body["max_tokens"], "temperature" in body) == ("stub-judge", 99, False)
     assert body["response_format"]["json_schema"]["schema"]["properties"]["score"]["enum"] == [0, 1, 2]
@@ -87,7 +87,7 @@ def test_the_form_of_output_is_what_the_server_takes(tmp_path, refuses, trials):
         return "Неполно.\nОценка: 1" if len(refuses) == 2 else '{"reason": "Неполно.", "score": 1}'
 
     with StubJudge(refuses=refuses, words=words) as stub:
-        verdicts = engine.judge(many(5), settings_for(stub, tmp_path))
+        verdicts = judge(many(5), settings_for(stub, tmp_path))
     assert [(verdict.score, verdict.reason) for verdict in verdicts] == [(0.5, "Неполно.")] * 5
     assert [body.get("response_format", {}).get("type") for body in stub.bodies] == trials + [trials[-1]] * 5
 
@@ -96,8 +96,8 @@ def test_the_closing_line(tmp_path, caplog):
     documents = [*many(5), riddle(10, "Ответ: лук"), riddle(11, ""), riddle(12, "репа", outputs="")]
     with StubJudge() as stub, caplog.at_level(logging.INFO, "lm_eval"):
         settings = settings_for(stub, tmp_path)
-        engine.judge(documents[:2], settings)
-        engine.judge(documents, settings, "riddles")
+        judge(documents[:2], settings)
+        judge(documents, settings, "riddles")
     line = caplog.messages[-1]
     assert line.startswith("Judge stub-judge on riddles: 8 documents; not asked: ")
     assert all(part in line for part in ("1 exact match", "1 empty answer", "1 no reference", "cached: 2", "asked: 3"))
@@ -118,13 +118,13 @@ def test_questions_are_open_at_a_time_but_no_more_than_allowed(tmp_path):
             return response
 
     with Counting() as stub:
-        engine.judge(many(40), settings_for(stub, tmp_path, concurrency=8))
+        judge(many(40), settings_for(stub, tmp_path, concurrency=8))
     assert most == 8
 
 
 def test_inside_a_running_event_loop(tmp_path):
     async def cell():
-        return engine.judge(many(3), settings_for(stub, tmp_path))
+        return judge(many(3), settings_for(stub, tmp_path))
 
     with StubJudge(lambda message: 2) as stub:
         assert scores(asyncio.run(cell())) == [1.0] * 3
@@ -135,13 +135,13 @@ def test_no_key_is_written_anywhere(tmp_path, caplog, capfd):
     reply = json.dumps({"reason": f"ключ {KEY}", "score": 1})
     with caplog.at_level(logging.DEBUG):
         with StubJudge(key="another") as stub, pytest.raises(JudgeError) as error:
-            engine.prepare(settings_for(stub, tmp_path))
+            prepare(settings_for(stub, tmp_path))
         assert "Incorrect API key" in str(error.value)
         with StubJudge(words=lambda message, attempt: reply) as stub:
-            verdicts = engine.judge(many(2), settings_for(stub, tmp_path))
+            verdicts = judge(many(2), settings_for(stub, tmp_path))
         failing = StubJudge(faults=lambda message, attempt: None if "Зимой" in message else f"bad {KEY}")
         with failing as stub:
-            verdicts += engine.judge([wrong(9)], settings_for(stub, tmp_path))
+            verdicts += judge([wrong(9)], settings_for(stub, tmp_path))
     assert verdicts[0].reason == "ключ ***" and "bad ***" in verdicts[-1].reason
     written = [*caplog.messages, str(error.value), repr(verdicts), *capfd.readouterr()]
     assert not any(KEY in text for text in written)
@@ -153,7 +153,7 @@ def test_the_key_changes_no_verdict_whatever_it_is(tmp_path, key):
     """A server without keys takes any, and the message that asks for one says so."""
     with StubJudge() as stub:
         settings = settings_for(stub, tmp_path)
-        expected = engine.judge(many(12), settings)
-        given = engine.judge(many(12), replace(settings, key=key, cache=tmp_path / "other.sqlite"))
+        expected = judge(many(12), settings)
+        given = judge(many(12), replace(settings, key=key, cache=tmp_path / "other.sqlite"))
     assert scores(given) == scores(expected)
     assert set(scores(given)) == {0.0, 0.5, 1.0}

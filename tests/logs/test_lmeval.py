@@ -13,8 +13,7 @@ from lm_eval.loggers import EvaluationTracker
 
 from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS, benchmark_of_task
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.logs.lmeval import find_logs, newest
-from mera_ru_tasks.logs.samples import Sample, parse_samples
+from mera_ru_tasks.logs.lmeval import Sample, find_logs, newest, parse_samples
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from tests.support.scripted import reference, run
 from tests.support.synthetic import write_data
@@ -87,7 +86,7 @@ def test_the_newest_log_of_each_model_and_task_is_kept(output, data, tmp_path):
 def test_samples_carry_what_the_run_had(output, data):
     first, second = (log for log in find_logs([output]) if log.task == "enantiosemy")
     samples = list(second.samples())
-    assert [sample.pipeline for sample in samples] == [STRICT] * 8 + [FLEXIBLE] * 8
+    assert [sample.filter for sample in samples] == [STRICT] * 8 + [FLEXIBLE] * 8
     for sample in second.samples(FLEXIBLE):
         assert sample.response == reference(sample.doc)
         assert sample.filtered == sample.doc["outputs"]

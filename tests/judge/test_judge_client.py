@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mera_ru_tasks.judge.replies import MalformedReplyError, parse_completion, parse_verdict
+from mera_ru_tasks.judge.client import MalformedReplyError, parse_completion, parse_verdict
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,388 @@
+"""Load the runs to compare: each model's answers to each task, with issues reported and never counted as scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mera_ru_tasks.compare.notes import Remark, merged, remark
+from mera_ru_tasks.compare.select import choose
+from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
+from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.judge.fingerprint import METADATA, identity
+from mera_ru_tasks.logs import sidecar
+from mera_ru_tasks.logs.lmeval import (
+    BrokenLine,
+    Sample,
+    TaskLog,
+    as_mapping,
+    check_document,
+    checked_part,
+    parse_sample,
+)
+from mera_ru_tasks.scoring.metrics import METRICS, STRICT
+from mera_ru_tasks.scoring.score import reference_digest
+
+# A metric in a filter; for judges outside the harness the filter is `judge NAME`.
+Measure = tuple[str, str]
+
+PREFILLED = "prefilled"
+
+
+@dataclass(frozen=True)
+class LoggedVerdict:
+    """A judge's verdict on an answer, as the log or a file beside it holds it.
+
+    Attributes:
+        judge: the judge's name; empty if the harness asked it.
+        score: 0, 0.5 or 1; None if there is no verdict.
+        reason: the judge's reason, or why there is no verdict.
+    """
+
+    judge: str
+    score: float | None
+    reason: str
+
+
+@dataclass
+class Answer:
+    """One model's answer to one document.
+
+    Attributes:
+        doc_id: the document's number in its split.
+        doc: the document.
+        prompt: the prompt that the model was given.
+        prompt_hash: lm-eval's hash of the prompt.
+        generation: the generation settings.
+        response: the model's response.
+        extractions: the result of each filter.
+        scores: by measure, a number, or for a group metric (group, size, right).
+        verdicts: the judges' verdicts.
+        references: for scores that were computed after the run, the digest of the reference (see
+            `scoring.score.reference_digest`); None if it is not known.
+    """
+
+    doc_id: int
+    doc: Mapping[str, Any]
+    prompt: str
+    prompt_hash: str
+    generation: Mapping[str, Any]
+    response: str
+    extractions: dict[str, str] = field(default_factory=dict)
+    scores: dict[Measure, Any] = field(default_factory=dict)
+    verdicts: list[LoggedVerdict] = field(default_factory=list)
+    references: dict[Measure, str | None] = field(default_factory=dict)
+
+    def reference(self, measure: Measure) -> str | None:
+        """Return the digest of the reference behind a measure's score; None if it is not known."""
+        return self.references[measure] if measure in self.references else reference_digest(self.doc)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model on one task.
+
+    Attributes:
+        model: its label in the comparison.
+        task: the task's name there; without `prefill` where settings are compared across.
+        log: where the answers are from.
+        benchmark: the task's benchmark; None for a custom dataset.
+        answers: by lm-eval's hash of the document.
+        size: how many documents the task has, as far as the run tells.
+        judges: by filter, who gave its judge scores (see `judge.fingerprint.identity`); None where that is not known.
+    """
+
+    model: str
+    task: str
+    log: TaskLog
+    benchmark: Benchmark | None
+    answers: Mapping[str, Answer]
+    size: int
+    judges: Mapping[str, Mapping[str, Any] | None]
+
+    @property
+    def prefilled(self) -> bool:
+        """Whether the prompts end in the marker."""
+        known = benchmark_of_task(self.log.task)
+        return "prefill" in known[1] if known else bool(self.log.config.get("gen_prefix"))
+
+    @cached_property
+    def type_field(self) -> str | None:
+        """The `meta` field that holds a document's type; None where there are no types."""
+        if self.benchmark:
+            return self.benchmark.type_field
+        name = as_mapping(self.log.config.get("dataset_kwargs")).get("mera_ru_type_field")
+        return name if isinstance(name, str) else None
+
+    def type_of(self, doc: Mapping[str, Any]) -> int | None:
+        """A document's type; None where there are no types."""
+        kind = doc["meta"].get(self.type_field) if self.type_field else None
+        return kind if isinstance(kind, int) else None
+
+    @property
+    def measures(self) -> dict[Measure, None]:
+        """The metrics and filters that any answer has a score in."""
+        return dict.fromkeys(measure for answer in self.answers.values() for measure in answer.scores)
+
+    @cached_property
+    def rescored(self) -> frozenset[Measure]:
+        """The measures that any answer has a score in that was made after the run."""
+        return frozenset(measure for answer in self.answers.values() for measure in answer.references)
+
+    def values(self, measure: Measure) -> Mapping[str, float]:
+        """The values of a measure by what it counts: documents, or groups all of whose documents are scored."""
+        if measure not in self._values:
+            self._values[measure] = self._computed(measure)
+        return self._values[measure]
+
+    @cached_property
+    def _values(self) -> dict[Measure, Mapping[str, float]]:
+        """What `values` gave: the baseline's are wanted once for each of the other models."""
+        return {}
+
+    def _computed(self, measure: Measure) -> Mapping[str, float]:
+        parts = self._parts(measure)
+        if not METRICS[measure[0]].grouped:
+            return parts
+        groups: dict[str, list[int]] = {}
+        sizes: dict[str, int] = {}
+        for group, size, correct in parts.values():
+            groups.setdefault(_group_name(group), []).append(correct)
+            sizes[_group_name(group)] = size
+        return {name: float(all(marks)) for name, marks in groups.items() if len(marks) >= sizes[name]}
+
+    def counted(self, measure: Measure) -> list[str]:
+        """The documents that the values of a measure are made of, by their hash: for groups, those of whole ones."""
+        parts = self._parts(measure)
+        if not METRICS[measure[0]].grouped:
+            return list(parts)
+        whole = self.values(measure)
+        return [key for key, (group, *_) in parts.items() if _group_name(group) in whole]
+
+    def _parts(self, measure: Measure) -> dict[str, Any]:
+        return {key: answer.scores[measure] for key, answer in self.answers.items() if measure in answer.scores}
+
+    @cached_property
+    def clusters(self) -> Mapping[str, int]:
+        """The regionalism of each document that is of one; documents that stand alone, and groups, are not in it."""
+        # Our loader writes a size where documents count in groups; a user's own rows may hold any `group_id`.
+        metas = ((key, answer.doc["meta"]) for key, answer in self.answers.items())
+        return {key: meta["group_id"] for key, meta in metas if meta.get("group_size") is not None}
+
+
+def _group_name(group: int) -> str:
+    return f"group {group}"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What was found.
+
+    Attributes:
+        entries: in the order in which the models were named.
+        choices: which logs were taken, one for each run.
+        problems: what is wrong with them.
+    """
+
+    entries: Sequence[Entry]
+    choices: Sequence[Remark]
+    problems: Sequence[Remark]
+
+
+def load(paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: bool = False) -> Loaded:
+    """Read the newest log of each model and task.
+
+    Args:
+        paths: as in `runs.find_logs`.
+        names: what the model of a path is called, in place of lm-eval's name for it.
+        across_settings: whether a prefilled task counts as its plain one; its models are labelled `prefilled` then.
+
+    Raises:
+        RunError: nothing can be read, or a name is not of one model.
+    """
+    chosen = choose(paths, names)
+    problems = [*chosen.problems]
+    pool: dict[tuple[str, str], Any] = {}
+    entries = [
+        entry
+        for log in chosen.logs
+        if (entry := _read(log, chosen.labels[log.run.model], across_settings, pool, problems))
+    ]
+    if not entries:
+        raise RunError("\n".join(["Nothing is left to compare.", *map(str, merged(problems))]))
+    return Loaded(entries, chosen.choices, merged(problems))
+
+
+def _read(
+    log: TaskLog, model: str, across_settings: bool, pool: dict[tuple[str, str], Any], problems: list[Remark]
+) -> Entry | None:
+    benchmark, variants = benchmark_of_task(log.task) or (None, ())
+    answers, broken = read_answers(log, pool)
+    if broken:
+        first, file = broken[0], log.file.name
+        more = remark("more_lines", n=len(broken) - 1) if len(broken) > 1 else ""
+        kept = remark("others_shown" if answers else "nothing_left")
+        problems.append(
+            remark("broken_lines", model=model, file=file, line=first.line, fault=first.message, more=more, kept=kept)
+        )
+    if not answers:
+        return None
+    problems += _add_rescored(log, model, list(answers.values()))
+    problems += _missing(log, model, len(answers))
+    size = log.size or max(len(answers), log.scored or 0)
+    task = log.task
+    if across_settings and "prefill" in variants:
+        task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
+    entry = Entry(model, task, log, benchmark, answers, size, _judges_of(log))
+    if not entry.measures:
+        problems.append(_unscored(log, entry))
+    return entry
+
+
+def _missing(log: TaskLog, model: str, held: int) -> Iterator[Remark]:
+    """Why documents are missing."""
+    if log.scored is not None and held < log.scored:
+        yield remark("not_whole", model=model, file=log.file.name, held=held, run=log.scored)
+    elif log.size is not None and held < log.size:
+        yield remark("limited", model=model, task=log.task, run=held, all=log.size)
+
+
+def _unscored(log: TaskLog, entry: Entry) -> Remark:
+    if log.run.config.get("predict_only") or any("bypass" in name for name in log.scores):
+        why = "predict_only"
+    elif not any(str(answer.doc.get("outputs") or "").strip() for answer in entry.answers.values()):
+        why = "no_references"
+    else:
+        why = "no_scores"
+    return remark("unscored", model=entry.model, file=log.file.name, why=remark(why))
+
+
+def read_answers(log: TaskLog, pool: dict[tuple[str, str], Any]) -> tuple[dict[str, Answer], list[BrokenLine]]:
+    """Read a log line by line. A broken line costs only that line.
+
+    Args:
+        log: the log.
+        pool: documents and prompts that answers share, so that each is held once; this function adds to it.
+
+    Returns:
+        The answers by lm-eval's hash of the document, and the broken lines.
+    """
+    answers: dict[str, Answer] = {}
+    broken: list[BrokenLine] = []
+    seen: set[tuple[str, str]] = set()
+    with log.file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            # The file's name alone: messages may leave the machine in a report.
+            location = f"{log.file.name}, line {number}"
+            try:
+                sample = parse_sample(location, line)
+                scores = {
+                    (name, sample.filter): checked_part(name, part, location)
+                    for name, part in sample.metrics.items()
+                    # NaN is a missing verdict (see `scoring.score.score_judged`).
+                    if name in METRICS and not (name == "judge_score" and part != part)
+                }
+                if ("document", sample.doc_hash) not in pool:
+                    check_document(sample, log.task)
+            except RunError as error:
+                broken.append(BrokenLine(number, str(error)))
+                continue
+            if (sample.doc_hash, sample.filter) in seen:
+                message = f"{location}: the document {sample.doc_id} stands in the log twice; the first counts."
+                broken.append(BrokenLine(number, message))
+                continue
+            seen.add((sample.doc_hash, sample.filter))
+            answer = answers.setdefault(sample.doc_hash, _answer(sample, pool))
+            answer.extractions[sample.filter] = sample.filtered
+            answer.scores |= scores
+            if ("judge_score", sample.filter) in scores:
+                answer.verdicts.append(LoggedVerdict("", scores["judge_score", sample.filter], ""))
+    return answers, broken
+
+
+def _answer(sample: Sample, pool: dict[tuple[str, str], Any]) -> Answer:
+    return Answer(
+        sample.doc_id,
+        pool.setdefault(("document", sample.doc_hash), sample.doc),
+        pool.setdefault(("prompt", sample.prompt), sample.prompt),
+        sample.prompt_hash,
+        sample.generation,
+        sample.response,
+    )
+
+
+def _add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Remark]:
+    """Add the scores in the files beside a log to its answers; scores of `mera-ru score` replace the logged ones.
+
+    Returns:
+        What is wrong with the files, and which were used.
+    """
+    by_id = {answer.doc_id: answer for answer in answers}
+    remarks: list[Remark] = []
+    _add_scored(log, model, by_id, remarks)
+    for file, judge in sidecar.judged_files(log):
+        for answer, line in _score_lines(file, model, by_id, remarks):
+            for name, part in line.scores.items():
+                answer.scores[name, f"judge {judge}"] = part
+                answer.references[name, f"judge {judge}"] = line.reference
+            answer.verdicts.append(LoggedVerdict(judge, line.scores.get("judge_score"), line.reason))
+    return remarks
+
+
+def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], remarks: list[Remark]) -> None:
+    """Replace the log's scores by those of its `scored_` file if that has all: a mean of both would be neither's."""
+    file = sidecar.scored_file(log)
+    if not file.is_file():
+        return
+    found = list(_score_lines(file, model, by_id, remarks))
+    held = {(answer.doc_id, line.filter) for answer, line in found}
+    wanted = {(answer.doc_id, name) for answer in by_id.values() for name in answer.extractions}
+    if missing := len(wanted - held):
+        remarks.append(remark("scored_in_part", model=model, file=file.name, missing=missing, all=len(wanted)))
+        return
+    changed = 0
+    for answer, line in found:
+        logged = [name for name, other in answer.scores if other == line.filter and not METRICS[name].judged]
+        # A score that the file lacks is dropped, as `mera-ru score` drops it from the results that it shows.
+        changed += sum(answer.scores.pop((name, line.filter)) != line.scores.get(name) for name in logged)
+        for name, part in line.scores.items():
+            answer.scores[name, line.filter] = part
+            answer.references[name, line.filter] = line.reference
+    differs = remark("differs", n=changed) if changed else ""
+    remarks.append(remark("rescored", model=model, task=log.task, file=file.name, differs=differs))
+
+
+def _score_lines(
+    file: Path, model: str, by_id: Mapping[int, Answer], remarks: list[Remark]
+) -> Iterator[tuple[Answer, sidecar.ScoreLine]]:
+    """Yield the lines of a file beside the log, each with its answer; report the others in one remark."""
+    broken = []
+    for line in sidecar.read_lines(file):
+        if isinstance(line, BrokenLine):
+            broken.append(line)
+            continue
+        answer = by_id.get(line.doc_id)
+        if answer is None or line.id != answer.doc["meta"].get("id"):
+            message = f"{file.name}, line {line.number}: the log has no such document."
+            broken.append(BrokenLine(line.number, message))
+        else:
+            yield answer, line
+    if broken:
+        more = remark("more_rescored", n=len(broken) - 1) if len(broken) > 1 else ""
+        first = broken[0]
+        remarks.append(
+            remark("broken_rescored", model=model, fault=first.message, file=file.name, line=first.line, more=more)
+        )
+
+
+def _judges_of(log: TaskLog) -> dict[str, dict[str, Any] | None]:
+    """Return the judges of a log by filter (see `judge.fingerprint.identity`); None for one that is not known."""
+    return {
+        STRICT: identity(as_mapping(log.config.get("metadata")).get(METADATA)),
+        **{f"judge {judge}": sidecar.judge_of(log, judge) for _, judge in sidecar.judged_files(log)},
+    }

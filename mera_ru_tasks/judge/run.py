@@ -1,0 +1,342 @@
+"""Judge a task's responses: check the judge before the run, look up known verdicts, ask the rest concurrently."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.judge.cache import VerdictCache, open_cache
+from mera_ru_tasks.judge.client import (
+    RESPONSE_FORMATS,
+    Completion,
+    JudgeClient,
+    MalformedReplyError,
+    NoVerdictError,
+    ResponseFormat,
+    Verdict,
+    explain,
+    parse_verdict,
+    run_async,
+)
+from mera_ru_tasks.judge.config import API_BASE, API_KEY, EXTRA, MODEL, OPENAI_KEY, TIMEOUT, Settings
+from mera_ru_tasks.judge.fingerprint import question_key
+from mera_ru_tasks.judge.prompt import Prompt, Skipped, load_prompt, question_for
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+logger = logging.getLogger("lm_eval.mera_ru_tasks")
+
+ASKED = "asked"
+CACHED = "cached"
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The result for one document.
+
+    Attributes:
+        score: 0, 0.5 or 1; None if there is no verdict, which never counts as 0.
+        source: `asked`, `cached`, `failed`, or the reason why no question was needed.
+        reason: the judge's reason, or why there is no verdict.
+        verdict: the judge's verdict; None if there is none.
+        key: the question's key in the cache; empty if there was no question.
+    """
+
+    score: float | None
+    source: str
+    reason: str = ""
+    verdict: Verdict | None = None
+    key: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The source in the form that a rerun repeats: `judge`, `failed`, or why there was no question."""
+        return "judge" if self.source in (ASKED, CACHED) else self.source
+
+
+def prepare(settings: Settings) -> None:
+    """Check before a run that judging can work: packages, prompt, cache and server.
+
+    Raises:
+        JudgeError: it cannot work; the message says why and how to fix it.
+    """
+    with open_cache(settings, load_prompt(settings).version):
+        check(settings)
+
+
+def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings, title: str = "") -> list[Judgement]:
+    """Judge responses, with a progress bar, and log a summary.
+
+    Args:
+        documents: documents with the responses to them.
+        settings: the judge.
+        title: the documents' name in the summary.
+
+    Returns:
+        One judgement for each document, in order. A failing server costs verdicts but raises nothing. If every question
+        failed, no document has a score: exact matches alone, which need no judge, would give a perfect one.
+
+    Raises:
+        JudgeError: the prompt, the cache or the judge cannot be used at all.
+    """
+    from tqdm import tqdm
+
+    started = time.monotonic()
+    prompt = load_prompt(settings)
+    with (
+        open_cache(settings, prompt.version) as cache,
+        # Not shown if all verdicts are known at once.
+        tqdm(total=len(documents), desc=f"Asking the judge {settings.model}", unit="doc", delay=0.5) as bar,
+    ):
+        judging = _Judging(documents, settings, prompt, cache, bar)
+        judging.run()
+    judgements = judging.judgements()
+    sources = {judgement.source for judgement in judgements}
+    if FAILED in sources and sources.isdisjoint((ASKED, CACHED)):
+        judgements = [replace(judgement, score=None) for judgement in judgements]
+    _report(judgements, settings, title, time.monotonic() - started)
+    return judgements
+
+
+class _Judging:
+    """The questions of a task's documents, their order and their results.
+
+    Each question is rendered when the server can take it, while earlier ones wait for replies. Rendering a thousand
+    takes 200 milliseconds, in which the server would otherwise be idle.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[tuple[Mapping[str, Any], str]],
+        settings: Settings,
+        prompt: Prompt,
+        cache: VerdictCache,
+        bar: tqdm[Any],
+    ) -> None:
+        self._documents = documents
+        self._settings = settings
+        self._prompt = prompt
+        self._cache: VerdictCache | None = cache
+        self._bar = bar
+        # For each document its question's key, or why there is no question.
+        self._needed: list[Skipped | str] = []
+        self._known: dict[str, Verdict] = {}
+        self._answers: dict[str, Verdict | NoVerdictError] = {}
+        # The number of questions that failed in a row because of the server.
+        self._failed_in_a_row = 0
+
+    def run(self) -> None:
+        """Ask what is not known; raise JudgeError if the judge cannot be used at all."""
+        open_questions = self._open_questions()
+        first = next(open_questions, None)
+        if first is not None:
+            response_format = check(self._settings)
+            run_async(self._ask(itertools.chain([first], open_questions), response_format))
+
+    def judgements(self) -> list[Judgement]:
+        """Return the judgement of each document."""
+        return [self._judgement(entry) for entry in self._needed]
+
+    def _judgement(self, entry: Skipped | str) -> Judgement:
+        if isinstance(entry, Skipped):
+            return Judgement(entry.score, entry.why)
+        if entry in self._known:
+            verdict, source = self._known[entry], CACHED
+        else:
+            answer = self._answers[entry]
+            if isinstance(answer, NoVerdictError):
+                return Judgement(None, FAILED, str(answer), key=entry)
+            verdict, source = answer, ASKED
+        return Judgement(verdict.score / 2, source, verdict.reason, verdict, entry)
+
+    def _open_questions(self) -> Iterator[tuple[str, str]]:
+        """Yield key and message of each question that has to be asked, each once, in the order of the documents."""
+        seen = set()
+        for doc, response in self._documents:
+            question = question_for(doc, response, skip_exact=self._settings.skip_exact)
+            if isinstance(question, Skipped):
+                self._needed.append(question)
+                self._bar.update()
+                continue
+            message = self._prompt.render(question)
+            key = question_key(self._settings, self._prompt.version, message)
+            self._needed.append(key)
+            if key in seen or self._find(key):
+                self._bar.update()
+            else:
+                yield key, message
+            seen.add(key)
+
+    async def _ask(self, questions: Iterator[tuple[str, str]], response_format: ResponseFormat) -> None:
+        import asyncio
+
+        async with JudgeClient(self._settings, response_format) as client:
+            await asyncio.gather(*(self._work(client, questions) for _ in range(self._settings.concurrency)))
+
+    async def _work(self, client: JudgeClient, questions: Iterator[tuple[str, str]]) -> None:
+        for key, message in questions:
+            try:
+                if self._failed_in_a_row >= self._settings.concurrency:
+                    raise NoVerdictError("the judge had stopped answering", judge_is_gone=True)
+                self._answers[key] = self._keep(key, await client.ask(message))
+                self._failed_in_a_row = 0
+            except NoVerdictError as failure:
+                self._answers[key] = failure
+                self._failed_in_a_row = self._failed_in_a_row + 1 if failure.judge_is_gone else 0
+            self._bar.update()
+
+    def _find(self, key: str) -> bool:
+        """Look for a verdict in the cache."""
+        try:
+            verdict = self._cache and self._cache.get(key)
+        except sqlite3.Error as error:
+            return self._go_on_without_cache(error)
+        if verdict:
+            self._known[key] = verdict
+        return bool(verdict)
+
+    def _keep(self, key: str, verdict: Verdict) -> Verdict:
+        """Put a verdict into the cache; return the one that counts."""
+        try:
+            return self._cache.put(key, verdict) if self._cache else verdict
+        except sqlite3.Error as error:
+            self._go_on_without_cache(error)
+            return verdict
+
+    def _go_on_without_cache(self, error: sqlite3.Error) -> Literal[False]:
+        """Warn about a cache that fails during the work, and continue without it."""
+        self._cache = None
+        logger.warning(
+            "The judge's cache %s can no longer be used (%s): further verdicts count, but a rerun asks for them again.",
+            self._settings.cache,
+            error,
+        )
+        return False
+
+
+def _report(judgements: Sequence[Judgement], settings: Settings, title: str, seconds: float) -> None:
+    sources = Counter(judgement.source for judgement in judgements)
+    counted = {ASKED, CACHED, FAILED}
+    skipped = ", ".join(f"{number} {why}" for why, number in sources.items() if why not in counted)
+    # A question that several documents share was asked once, so its tokens count once.
+    asked = {one.key: one.verdict for one in judgements if one.source == ASKED and one.verdict}
+    logger.info(
+        "Judge %s%s: %d documents; not asked: %s; cached: %d; asked: %d; failed: %d; tokens: %d in, %d out; %.1f s",
+        settings.model,
+        f" on {title}" if title else "",
+        len(judgements),
+        skipped or "0",
+        sources[CACHED],
+        sources[ASKED],
+        sources[FAILED],
+        sum(verdict.prompt_tokens for verdict in asked.values()),
+        sum(verdict.completion_tokens for verdict in asked.values()),
+        seconds,
+    )
+    if sources[FAILED]:
+        reasons = Counter(one.reason for one in judgements if one.source == FAILED)
+        logger.warning(
+            "%d of %d documents have no verdict of the judge and are excluded from judge scores, with their groups. "
+            "%sWhy: %s. Verdicts so far are kept: judge the logged samples again with `mera-ru judge`.",
+            sources[FAILED],
+            len(judgements),
+            "" if sources[ASKED] or sources[CACHED] else "Every question failed, so there is no judge score at all. ",
+            "; ".join(f"{reason} ({number})" for reason, number in reasons.most_common(3)),
+        )
+
+
+_RETRIES = 3
+
+
+@functools.lru_cache(maxsize=8)
+def check(settings: Settings) -> ResponseFormat:
+    """Ask the judge a test question, once in a process, so that errors show before hours of generation.
+
+    Only a question, not a list of models, shows whether key, model and extra fields are accepted.
+
+    Returns:
+        The first of `client.RESPONSE_FORMATS` that the server accepts.
+
+    Raises:
+        JudgeError: the judge cannot be used; the message says why and how to fix it.
+    """
+    _require_packages()
+    response_format: ResponseFormat = run_async(_check(settings, load_prompt(settings).preflight()))
+    return response_format
+
+
+def _require_packages() -> None:
+    try:
+        import aiohttp  # noqa: F401
+        import openai  # noqa: F401
+    except ImportError as error:
+        raise JudgeError(
+            f"A judge is configured, but the package `{error.name}` is not installed. "
+            'Run `pip install "mera-ru-tasks[judge]"`.'
+        ) from error
+
+
+async def _check(settings: Settings, question: str) -> ResponseFormat:
+    import openai
+
+    try:
+        response_format, completion = await _first_accepted(settings, question)
+    except (openai.APIError, MalformedReplyError) as error:
+        raise JudgeError(settings.redact(f"{_what_is_wrong(settings, error)} {_WITHOUT}")) from None
+    if parse_verdict(completion.text) is None:
+        logger.warning(
+            "The judge %s answers a test question, but not in the requested form: %r. Documents may lack verdicts.",
+            settings.model,
+            settings.redact(completion.text[:200]),
+        )
+    return response_format
+
+
+async def _first_accepted(settings: Settings, question: str) -> tuple[ResponseFormat, Completion]:
+    import openai
+
+    *others, last = RESPONSE_FORMATS
+    for response_format in others:
+        try:
+            return response_format, await _complete(settings, question, response_format)
+        except (openai.AuthenticationError, openai.PermissionDeniedError, openai.RateLimitError):
+            raise
+        except openai.APIStatusError:
+            continue  # servers refuse a form with 400, 422 or, as that of llama-cpp-python, 500
+    return last, await _complete(settings, question, last)
+
+
+async def _complete(settings: Settings, message: str, response_format: ResponseFormat) -> Completion:
+    async with JudgeClient(settings, response_format, retries=_RETRIES) as client:
+        return await client.complete(message)
+
+
+_WITHOUT = f"To run without a judge, unset {API_BASE}, {MODEL} and {API_KEY}."
+
+
+def _what_is_wrong(settings: Settings, error: Exception) -> str:
+    import openai
+
+    judge = f"The judge {settings.model} at {settings.api_base}"
+    if isinstance(error, openai.APIConnectionError):
+        return (
+            f"{judge} cannot be reached, or does not answer within {settings.timeout:g} s ({explain(error)}). "
+            f"Start its server, correct {API_BASE}, or raise {TIMEOUT}."
+        )
+    if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
+        return f"{judge} refuses the key ({explain(error)}). Correct {API_KEY} or {OPENAI_KEY}."
+    if isinstance(error, openai.NotFoundError):
+        return f"{judge} was not found ({explain(error)}). Correct {MODEL}, or {API_BASE}, which usually ends in /v1."
+    if isinstance(error, MalformedReplyError):
+        return f"{judge} does not use OpenAI's chat protocol ({error}). Correct {API_BASE}, which usually ends in /v1."
+    return f"{judge} refuses a question ({explain(error)}). Correct it; {EXTRA} sets request fields."

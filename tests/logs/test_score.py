@@ -93,7 +93,7 @@ def test_some_answers_are_missing(tmp_path):
 def test_data_named_for_the_shipped_data(tmp_path):
     run(tmp_path / "results", ["riddles_sample"], limit=2)
     called = score(tmp_path / "results", "--data", tmp_path)
-    assert called.exit_code == 0 and "riddles_sample: of the data that the package ships" in called.output
+    assert called.exit_code == 0 and "--data is not used for riddles_sample" in called.output
     absent = score(tmp_path / "results", "--data", tmp_path / "absent")
     assert absent.exit_code == 2 and "--data" in absent.output
 

@@ -1,7 +1,10 @@
-# make demo   run the sample tasks on a small real model and on a random one, and compare them
-# make test   tests, linter, type checker
-# make bench  how fast it is, one table; no figure passes or fails
-# Each makes the environment that it needs; no hub and no other set-up is asked for.
+# make demo     run two small models on the sample tasks and compare them
+# make check    linter, types and the quick tests: before each commit
+# make test     everything that must pass, on the current and the lowest supported versions
+# make nightly  long simulations, searches for new test cases, and other Python versions
+# make docs     build the documentation into build/site
+# make bench    measure speed and memory; nothing passes or fails
+# Each target makes the environment it needs. No hub access or other setup is required.
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,8 +24,11 @@ BASELINE := random-gpt-neox
 # Which benchmarks `make bench` runs, by the names of their files; all if none.
 NAMES ?=
 
+# Further versions of Python on which `make nightly` runs the quick tests, where they are installed.
+INTERPRETERS ?= 3.10 3.12 3.13 3.14
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit lowest chromium bench clean
+.PHONY: help demo check test nightly lint types quick unit lowest slow docs reference package chromium bench clean
 
 # The lines at the head of this file.
 help:
@@ -48,7 +54,9 @@ demo: $(VENV)/demo
 	echo "Open $$report in a browser: it shows every prompt and response. lm-eval's logs are in $(RESULTS)/."; \
 	echo "Next: \`make demo LIMIT=1000\` runs all documents, \`make demo MODEL=…\` another model, \`mera-ru --help\` tells more."
 
-test: lint types unit lowest
+check: lint types quick
+
+test: lint types unit lowest package
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -57,14 +65,53 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
+# The documentation is built by these tests, too.
 unit: $(VENV)/dev chromium
 	$(BIN)/pytest --numprocesses 2
 
-# On the lowest versions that pyproject.toml allows: all tests but those of the reading, the documents and the sample data,
-# which no library's version can change.
+quick: $(VENV)/dev
+	$(BIN)/pytest --numprocesses 2 -m "not slow and not nightly"
+
+# The tests that `make check` leaves out, and those that `make test` leaves out.
+slow: $(VENV)/dev
+	@$(BIN)/pytest --collect-only -q -m slow
+	@$(BIN)/pytest --collect-only -q -m nightly || [ $$? = 5 ]
+
+# On the lowest versions that pyproject.toml allows, without the tests that no library's version can change.
 lowest: $(LOWEST)/dev
 	$(LOWEST)/bin/pytest --numprocesses 2 --ignore tests/scoring --ignore tests/docs \
 	    --ignore tests/data/test_sample_data.py
+
+# Tests marked `nightly`, a search for new counterexamples, and the quick tests on further interpreters.
+nightly: $(VENV)/dev chromium
+	$(BIN)/pytest -m nightly || [ $$? = 5 ]
+	$(BIN)/pytest --numprocesses 2 -m hypothesis --hypothesis-profile=search
+	@for version in $(INTERPRETERS); do \
+	    if command -v "python$$version" >/dev/null && "python$$version" -c "" 2>/dev/null; then \
+	        $(MAKE) interpreter VERSION="$$version" || exit 1; \
+	    else echo "Python $$version is not installed: skipped."; fi; \
+	done
+
+interpreter:
+	$(MAKE) $(VENV)-$(VERSION)/dev PYTHON=python$(VERSION)
+	$(VENV)-$(VERSION)/bin/pytest --numprocesses 2 -m "not slow and not nightly" --ignore tests/docs
+
+# Both languages, without network; a warning is an error.
+docs: $(VENV)/dev
+	rm -rf build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -D language=ru docs/ru build/site/ru
+	@echo "Open build/site/index.html."
+
+# The pages of the documentation that are made from the code.
+reference: $(VENV)/dev
+	$(BIN)/python docs/generate.py
+
+# The wheel and the source distribution, each installed into an environment of its own and tried.
+package: $(VENV)/dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python tests/support/try_package.py dist
 
 # For the tests of the report in a real browser, which are skipped where there is none.
 chromium:
@@ -81,6 +128,10 @@ $(BENCH)/bench: pyproject.toml constraints.txt | $(BENCH)/pyvenv.cfg
 	$(BENCH)/bin/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[bench]'
 	@touch $@
 
+$(VENV)-3.%/dev: pyproject.toml constraints.txt | $(VENV)-3.%/pyvenv.cfg
+	$(VENV)-3.$*/bin/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
 $(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	@echo "Installing the extra '$*' into $(VENV); the first time takes a few minutes."
 	$(BIN)/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[$*]'
@@ -95,4 +146,4 @@ $(LOWEST)/dev: pyproject.toml constraints-lowest.txt | $(LOWEST)/pyvenv.cfg
 	$(PYTHON) -m venv $*
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(BENCH) build dist
+	rm -rf $(VENV) $(VENV)-3.* $(LOWEST) $(BENCH) build dist

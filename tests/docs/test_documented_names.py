@@ -9,10 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 from lm_eval.config import evaluate_config
 
-from mera_ru_tasks import __version__
 from mera_ru_tasks.data import benchmarks, custom
 from mera_ru_tasks.data.task_files import read_task_file
 from mera_ru_tasks.paths import yaml_folder
@@ -30,20 +28,26 @@ from tests.support.documents import (
 )
 from tests.support.known import known_tasks
 
-
-@cache
-def code() -> str:
-    return "\n".join(text_of(path) for path in sorted((REPOSITORY / "mera_ru_tasks").rglob("*.py")))
+# What lm-eval's `--metadata` may name, and what stands in an answer format of a custom dataset's YAML file.
+METADATA = {"mera_ru_data", "mera_ru_revision"}
 
 
 @each_document
-def test_each_task_setting_and_variable_exists(document: Path) -> None:
+def test_each_task_and_setting_exists(document: Path) -> None:
     known = known_tasks() | set(benchmarks.BENCHMARKS) | {"mera_ru_tasks"}
+    known |= {path.name for path in yaml_folder().iterdir() if path.is_dir()}
     for span in spans(document):
         if re.fullmatch(r"(enantiosemy|riddles|russian_regions|mera_ru)(_[a-z]+)*", span):
-            assert span in known or f'"{span}"' in code() or f"{span}:" in code(), span
-        for name in re.findall(r"\bMERA_RU_\w+|\bmera_ru_\w+(?=:)", span):
-            assert name in code(), span
+            assert span in known | METADATA | set(custom.SETTINGS), span
+        for name in re.findall(r"\bmera_ru_\w+(?=:)", span):
+            assert name in custom.SETTINGS, span
+
+
+@each_document
+def test_each_environment_variable_is_on_its_page(document: Path) -> None:
+    documented = {span.partition("=")[0] for span in spans(page("environment"))}
+    for name in re.findall(r"\b(?:MERA_RU|LM_EVAL_JUDGE|HF)_[A-Z_]+\b|\bLMEVAL_[A-Z_]+\b", text_of(document)):
+        assert name in documented, name
 
 
 def test_the_page_of_tasks_names_every_task() -> None:
@@ -115,11 +119,6 @@ def test_each_file_of_ours_that_is_named_exists(document: Path) -> None:
             assert list(REPOSITORY.glob(span)), span
         elif re.fullmatch(r"[\w.-]+\.(py|md|toml|pth|cff)|_\w+_yaml|Makefile", span):
             assert list(REPOSITORY.glob(span)) + list(REPOSITORY.glob(f"[!.]*/**/{span}")), span
-
-
-def test_the_citation_is_of_this_version() -> None:
-    citation = yaml.safe_load(text_of(REPOSITORY / "CITATION.cff"))
-    assert (citation["title"], citation["version"], citation["license"]) == ("mera-ru-tasks", __version__, "MIT")
 
 
 @cache

@@ -92,7 +92,7 @@ def test_the_lowest_versions_are_those_that_are_declared() -> None:
     pins = {canonicalize_name(name): Version(version) for name, version in pinned.items()}
     bounds = {
         canonicalize_name(requirement.name): Version(bound[1])
-        for extra in (None, "api", "hf", "judge", "report", "dev")
+        for extra in (None, "api", "docs", "hf", "judge", "report", "dev")
         for requirement in declared(extra)
         if (bound := re.search(r">=([\d.]+)", str(requirement.specifier)))
     }

@@ -88,7 +88,7 @@ def check_make(arguments: Sequence[str]) -> None:
 
 def check_pip(arguments: Sequence[str]) -> None:
     extras = re.findall(r"^([\w-]+) = \[", text_of(REPOSITORY / "pyproject.toml"), re.MULTILINE)
-    for name in re.findall(r"mera-ru-tasks\[([\w,-]+)\]", " ".join(arguments)):
+    for name in re.findall(r"(?:mera-ru-tasks|\.)\[([\w,-]+)\]", " ".join(arguments)):
         assert set(name.split(",")) <= set(extras), f"there is no extra {name}"
 
 

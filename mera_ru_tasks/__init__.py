@@ -21,7 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mera_ru_tasks.compare.compare import compare as compare_runs
+    from mera_ru_tasks.compare.compare import compare_runs
     from mera_ru_tasks.harness.custom import CustomTask
     from mera_ru_tasks.scoring.score import Scores, score_response
 
@@ -32,7 +32,7 @@ __all__ = ["CustomTask", "Scores", "compare_runs", "score_response"]
 _HOME = {
     "CustomTask": ("mera_ru_tasks.harness.custom", "CustomTask"),
     "Scores": ("mera_ru_tasks.scoring.score", "Scores"),
-    "compare_runs": ("mera_ru_tasks.compare.compare", "compare"),
+    "compare_runs": ("mera_ru_tasks.compare.compare", "compare_runs"),
     "score_response": ("mera_ru_tasks.scoring.score", "score_response"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["error", "warning", "note"]
 
@@ -19,6 +19,7 @@ class Issue:
         location: the file, row, field, task or model, as in `test.json, row 3 (id 7), field outputs`.
         message: what is wrong, without a final full stop.
         hint: how to fix it, as one or more sentences; empty if there is nothing to do.
+        values: what the message is made of, by name, for issues whose texts exist in several languages.
     """
 
     code: str
@@ -26,6 +27,7 @@ class Issue:
     location: str
     message: str
     hint: str = ""
+    values: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""

@@ -102,7 +102,7 @@ def compare(
         from mera_ru_tasks.compare.html.plots import require_matplotlib
 
         require_matplotlib()
-    from mera_ru_tasks.compare.compare import compare as compare_runs
+    from mera_ru_tasks.compare.compare import compare_runs
 
     names, paths = _named(run)
     comparison = compare_runs(paths, names=names, baseline=baseline, across_settings=across_settings)
@@ -137,13 +137,13 @@ def _say_choices(comparison: Comparison) -> None:
 
 
 def _write(comparison: Comparison, form: Format, output: Path | None) -> None:
-    from mera_ru_tasks.compare import tables, terminal
+    from mera_ru_tasks.compare import render
 
     if form is Format.table:
-        terminal.show(tables.tables(comparison))
+        render.show(render.tables(comparison))
         return
     if output is not None:
-        terminal.show(tables.brief(comparison))
+        render.show(render.brief(comparison))
     text = _text(comparison, form)
     if output is None:
         say(text.rstrip("\n"))

@@ -1,19 +1,15 @@
-"""Which model is better, and is it real.
+"""Compare runs: which model is better, and is the difference real?
 
-    choosing.py     which logs are compared, and what each model is called
-    answers.py      one log of lm-eval as answers, checked
-    rescored.py     verdicts and scores that were made after the run
-    entries.py      the logs as entries: one model on one task
-    pairing.py      whether two entries may be compared, and what differs
-    standards.py    whether a score of theirs is of one judge and one reference
-    chance.py       what a guesser scores
-    results.py      scores, paired differences, means over tasks
-    breakdowns.py   where scores come from
-    comparing.py    all of it together
-    remarks.py      what is to be known beside the numbers, in words; the words are in remarks.json
-    tables.py       a comparison as tables of text
-    export.py       a comparison as JSON, CSV and Markdown
-    terminal.py     a comparison in the terminal
-
-The statistics themselves stand in mera_ru_tasks/statistics.py.
+select.py         the newest log of each model and task, and the models' labels
+load.py           logs and the files next to them as entries: the answers of one model to one task
+comparability.py  whether two entries may be compared, and what differs between them
+chance.py         chance levels
+stats.py          intervals, tests and corrections, as pure functions
+results.py        scores, paired differences, means over tasks
+breakdowns.py     scores on parts of the tasks
+compare.py        the whole comparison
+notes.py          notes in English and Russian; their texts are in notes.json
+render.py         tables for the terminal and for Markdown
+export.py         JSON, CSV and Markdown
+html/             the report and the plots
 """

@@ -1,4 +1,4 @@
-"""Where scores come from: types, prompts, numbers of right letters and accepted answers, format, open riddles."""
+"""Break scores down: by type, prompt, number of correct letters or accepted answers, filter, and set of riddles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANSWERS = "accepted_answers"
 FORMAT = "format"
 OPENNESS = "open_minus_closed"
 
-# The inputs that belong to a prompt's template in RussianRegions, whose instruction is made of them.
+# In RussianRegions these inputs are a part of the prompt's template.
 _TEMPLATE_INPUTS = ("introduction", "task_formulation", "format_description")
 
 
@@ -35,10 +35,10 @@ class Slice:
 
     Attributes:
         task: the task.
-        by: what the documents are divided by.
+        by: what divides the documents.
         part: the part's name: a number, or `TYPE.PROMPT` for prompts.
-        detail: the prompt's template; else empty.
-        pipeline: the pipeline.
+        detail: the prompt's template; empty for other parts.
+        filter: the filter.
         model: the model's label.
         score: the score.
         chance: the part's chance level.
@@ -48,7 +48,7 @@ class Slice:
     by: str
     part: str
     detail: str
-    pipeline: str
+    filter: str
     model: str
     score: Estimate
     chance: float | None
@@ -56,15 +56,15 @@ class Slice:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far a model's scores lie apart over the prompts of one type, from the worst to the best.
+    """The best minus the worst score of a model over the prompts of one type.
 
-    Each prompt is asked of other documents, so chance alone spreads the scores too: `p` is the share of random
-    distributions of the right answers over the prompts that spread as much.
+    Each prompt is used for other documents, so chance alone spreads the scores too. `p` is the share of random
+    distributions of the correct answers over the prompts that spread at least as much.
     """
 
     task: str
     kind: str
-    pipeline: str
+    filter: str
     model: str
     spread: float
     p: float
@@ -76,21 +76,21 @@ class Gap:
 
     Attributes:
         task: the task.
-        kind: `FORMAT`, what flexible-extract reads beyond strict-match; `OPENNESS`, riddles_open minus riddles_closed.
-        pipeline: the pipeline; empty for `FORMAT`.
+        kind: `FORMAT` for flexible-extract minus strict-match; `OPENNESS` for riddles_open minus riddles_closed.
+        filter: the filter; empty for `FORMAT`.
         model: the model's label.
         value: the difference.
     """
 
     task: str
     kind: str
-    pipeline: str
+    filter: str
     model: str
     value: Estimate
 
 
 def template_of(doc: Mapping[str, Any]) -> str:
-    """The prompt's template: the instruction with the blocks that belong to it."""
+    """Return the prompt's template: the instruction with the inputs that belong to it."""
     blocks = {name: doc["inputs"].get(name) for name in _TEMPLATE_INPUTS}
     text: str = doc["instruction"]
     for name, block in blocks.items():
@@ -103,26 +103,26 @@ Part = tuple[str, str]
 
 
 def slices(entries: Sequence[Entry], docs: Mapping[str, Mapping[str, Any]], levels: ChanceLevels) -> list[Slice]:
-    """Divide one task's `exact_match` by everything that divides it, in both pipelines.
+    """Break one task's `exact_match` down by everything that divides its documents, in both filters.
 
     Args:
         entries: the models' answers.
-        docs: all their documents, by their hash.
-        levels: the chance levels over these.
+        docs: their documents by hash.
+        levels: the chance levels over these documents.
     """
     found = []
     for by, parts in _divisions(entries[0], docs).items():
-        for pipeline in (STRICT, FLEXIBLE):
+        for filter in (STRICT, FLEXIBLE):
             for entry in entries:
-                found += _slices(entry, by, parts, pipeline, levels)
+                found += _slices(entry, by, parts, filter, levels)
     order = {name: position for position, name in enumerate(dict.fromkeys(s.by for s in found))}
     return sorted(found, key=lambda s: (order[s.by], [int(number) for number in s.part.split(".")]))
 
 
 def _slices(
-    entry: Entry, by: str, part_of: Mapping[str, Part | None], pipeline: str, levels: ChanceLevels
+    entry: Entry, by: str, part_of: Mapping[str, Part | None], filter: str, levels: ChanceLevels
 ) -> list[Slice]:
-    values = entry.values(("exact_match", pipeline))
+    values = entry.values(("exact_match", filter))
     parts: dict[Part, dict[str, float]] = defaultdict(dict)
     for key, value in values.items():
         part = part_of[key]
@@ -130,7 +130,7 @@ def _slices(
             parts[part][key] = value
     return [
         Slice(
-            entry.task, by, *part, pipeline, entry.model, estimate(entry, chosen),
+            entry.task, by, *part, filter, entry.model, estimate(entry, chosen),
             levels.of("exact_match", chosen),
         )
         for part, chosen in parts.items()
@@ -138,7 +138,7 @@ def _slices(
 
 
 def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Part | None]]:
-    """What divides a task's documents, and each document's part; only what divides them in two parts or more."""
+    """Return each document's part (or None), by everything that divides a task's documents into two or more parts."""
 
     def kind(doc: Mapping[str, Any]) -> int:
         found = first.type_of(doc)
@@ -149,7 +149,7 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
     for template in sorted({(kind(doc), template_of(doc)) for doc in docs.values()}):
         count[template[0]] += 1
         numbers[template] = count[template[0]]
-    # A user's own rows can each have an instruction of their own, which divides nothing.
+    # In a custom dataset each row may have its own instruction, which divides nothing.
     templates_are_shared = first.benchmark is not None or 2 * len(numbers) <= len(docs)
 
     def prompt(doc: Mapping[str, Any]) -> Part:
@@ -177,11 +177,11 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
 
 
 def spreads(found: Sequence[Slice]) -> list[Spread]:
-    """The spread over prompts, for each task, type, pipeline and model."""
+    """Return the spread over prompts for each task, type, filter and model."""
     groups: dict[tuple[str, str, str, str], list[Slice]] = defaultdict(list)
     for part in found:
         if part.by == PROMPT:
-            groups[part.task, part.part.partition(".")[0], part.pipeline, part.model].append(part)
+            groups[part.task, part.part.partition(".")[0], part.filter, part.model].append(part)
     return [
         Spread(*key, *stats.spread([part.score.value for part in parts], [part.score.n for part in parts]))
         for key, parts in groups.items()
@@ -190,17 +190,17 @@ def spreads(found: Sequence[Slice]) -> list[Spread]:
 
 
 def format_gaps(entries: Sequence[Entry]) -> list[Gap]:
-    """What flexible-extract reads beyond strict-match, for each model of a task."""
+    """Return flexible-extract minus strict-match for each model of a task."""
     gaps = []
     for entry in entries:
-        strict, flexible = (entry.values(("exact_match", pipeline)) for pipeline in (STRICT, FLEXIBLE))
+        strict, flexible = (entry.values(("exact_match", filter)) for filter in (STRICT, FLEXIBLE))
         if found := difference(entry, flexible, strict):
             gaps.append(Gap(entry.task, FORMAT, "", entry.model, found.estimate))
     return gaps
 
 
 def open_gaps(entries: Sequence[Entry]) -> list[Gap]:
-    """riddles_open minus riddles_closed, for each model that ran both in the same setting."""
+    """Return riddles_open minus riddles_closed for each model that ran both in the same variant."""
     found: dict[tuple[str, tuple[str, ...]], dict[str, Entry]] = defaultdict(dict)
     for entry in entries:
         known = benchmark_of_task(entry.task)
@@ -210,13 +210,13 @@ def open_gaps(entries: Sequence[Entry]) -> list[Gap]:
     for (model, _), pair in found.items():
         if len(pair) < 2:
             continue
-        for pipeline in (STRICT, FLEXIBLE):
-            scores = [pair[b.name].values(("exact_match", pipeline)) for b in (RIDDLES_OPEN, RIDDLES_CLOSED)]
+        for filter in (STRICT, FLEXIBLE):
+            scores = [pair[b.name].values(("exact_match", filter)) for b in (RIDDLES_OPEN, RIDDLES_CLOSED)]
             if all(scores):
                 parts = [
                     estimate(pair[b.name], values)
                     for b, values in zip((RIDDLES_OPEN, RIDDLES_CLOSED), scores, strict=True)
                 ]
                 value = stats.combine(parts, [1, -1])
-                gaps.append(Gap(pair[RIDDLES_OPEN.name].task, OPENNESS, pipeline, model, value))
+                gaps.append(Gap(pair[RIDDLES_OPEN.name].task, OPENNESS, filter, model, value))
     return gaps

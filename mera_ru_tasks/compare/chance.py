@@ -1,4 +1,4 @@
-"""What a guesser scores who knows a task's form and nothing else. A score is worth something above it."""
+"""Compute chance levels: the score of a guesser who knows the form of the answer and nothing else."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ Doc = Mapping[str, Any]
 
 
 def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
-    """The chance level of a metric over documents.
+    """Return the chance level of a metric over documents.
 
-    - One letter (RussianRegions): one of the option letters drawn at random, with no language unit. Of four letters,
-      `exact_match` is 1/4, and 0 where the unit is asked for, `letter_match` 1/4.
-    - Several letters (Enantiosemy): k of the option letters drawn at random, with the k that scores best on these
-      documents. For `exact_match` that is the largest share of documents with k right letters divided by the number of
-      sets of k.
+    - One letter (RussianRegions): draw one of the option letters at random, without a phrase. With four letters,
+      `letter_match` is 1/4; `exact_match` is 1/4, or 0 if the phrase is required.
+    - Several letters (Enantiosemy): draw k of the option letters at random, with the k that scores best on these
+      documents. For `exact_match` this is the largest value of: the share of documents with k correct letters, divided
+      by the number of sets of k letters.
     - A phrase (Riddles): 0.
 
-    Documents of several forms, as types of one task can have, count each by its own.
+    If the types of one task have different answer formats, each document counts by its own.
 
     Args:
         metric: the metric's name.
         docs: the documents.
 
     Returns:
-        A number from 0 to 1; None where there is none: for `answered`, for a judge's scores of anything but riddles,
-        and where a document has no reference.
+        A number from 0 to 1. None for `answered`, for judge scores of tasks with options, and if a document has no
+        reference.
     """
     if not docs or not all(has_reference(doc) for doc in docs):
         return None
@@ -58,15 +58,15 @@ def _level_of_form(metric: str, form: AnswerFormat, docs: Sequence[Doc]) -> floa
 
 
 class ChanceLevels:
-    """Chance levels over the documents of one task: models share documents, so each level is computed once."""
+    """Chance levels over the documents of one task. Models share documents, so each level is computed once."""
 
     def __init__(self, docs: Mapping[str, Doc]) -> None:
-        """Take the task's documents by their hash."""
+        """Keep the task's documents, by hash."""
         self._docs = docs
         self._levels: dict[tuple[str, tuple[str, ...]], float | None] = {}
 
     def of(self, metric: str, keys: Iterable[str]) -> float | None:
-        """The chance level of a metric over the documents with these hashes (see `chance_level`)."""
+        """Return the chance level of a metric over the documents with these hashes (see `chance_level`)."""
         place = (metric, tuple(keys))
         if place not in self._levels:
             self._levels[place] = chance_level(metric, [self._docs[key] for key in place[1]])
@@ -74,7 +74,7 @@ class ChanceLevels:
 
 
 def right_letters(doc: Doc) -> int:
-    """How many letters a document's reference holds."""
+    """Return the number of letters in a document's reference."""
     return len(split_reference(doc["outputs"], AnswerFormat.of(doc))[0])
 
 
@@ -92,7 +92,7 @@ def _expected_match(size: int, right: int, options: int) -> float:
 
 
 def _expected_f1(size: int, right: int, options: int) -> float:
-    """Of `size` random letters size × right / options are right on average; F1 is twice that over size + right."""
+    """Return the mean F1 of `size` random letters: twice the mean hits, size × right / options, over size + right."""
     return 2 * size * right / options / (size + right)
 
 

@@ -1,95 +1,100 @@
-"""Whether two runs of a task may be compared document by document, and what differs between them."""
+"""Decide whether two runs of a task may be compared document by document, and say what differs between them.
+
+Two runs must share documents, prompts and settings. Two scores must also share their judge and their references.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mera_ru_tasks.compare.load import Entry
-from mera_ru_tasks.compare.notes import Remark, remark, setting
+from mera_ru_tasks.compare.load import Entry, Measure
+from mera_ru_tasks.compare.notes import note, setting
 from mera_ru_tasks.harness.prompt import render
+from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.lmeval import TaskLog, shots_of
+from mera_ru_tasks.scoring.metrics import METRICS
 
-# Of a task's configuration what goes into its prompts beside documents and shots.
+# The parts of a task's configuration that shape its prompts, besides documents and shots.
 _PROMPT_FIELDS = ("description", "doc_to_text", "fewshot_delimiter", "target_delimiter")
 
 
 @dataclass(frozen=True)
-class Pairing:
-    """What a comparison of two entries rests on.
+class Comparability:
+    """What a comparison of two entries is based on.
 
     Attributes:
         documents: the hashes of the documents that both have.
-        differences: what differs so that a comparison would not be of the models alone.
-        remarks: what differs, or is not known, and need not forbid it.
-        allowed: whether the two are compared.
-        across_settings: whether what both have is compared in spite of differences.
+        differences: what differs so much that the scores do not compare the models alone.
+        notes: what differs, or is unknown, without preventing a comparison.
+        allowed: True if the two are compared.
+        across_settings: True if the common documents are compared in spite of differences.
     """
 
     documents: Sequence[str]
-    differences: Sequence[Remark]
-    remarks: Sequence[Remark]
+    differences: Sequence[Issue]
+    notes: Sequence[Issue]
     allowed: bool
     across_settings: bool
 
-    def allows(self, standards: Sequence[Remark]) -> bool:
-        """Whether a measure whose standards differ so is compared (see standards.py)."""
-        return self.allowed and (self.across_settings or not standards)
+    def allows(self, differences: Sequence[Issue]) -> bool:
+        """Return True if a measure with these differences is compared (see `measure_differences`)."""
+        return self.allowed and (self.across_settings or not differences)
 
 
-def pair(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Pairing:
+def comparability(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Comparability:
     """Find what differs between two entries of one task.
 
-    Documents are paired by lm-eval's hash of them, and their prompts must have one hash too. A chat template wraps the
-    same shots and question in another model's marks, so prompts that differ by the wrapping alone are a remark.
+    Documents are paired by lm-eval's hash of them, and their prompts must have the same hash too. A chat template wraps
+    the same shots and question in another model's marks, so prompts that differ only in this get a note.
 
     Args:
         entry: one model's answers.
-        baseline: another's.
-        across_settings: whether to compare what both have in spite of differences.
+        baseline: another model's answers.
+        across_settings: True to compare the common documents in spite of differences.
     """
     common = [key for key in baseline.answers if key in entry.answers]
-    differences = [*_documents(entry, baseline, len(common)), *_settings(entry, baseline)]
-    remarks = list(_remarks(entry, baseline, common))
+    differences = [*_document_differences(entry, baseline, len(common)), *_setting_differences(entry, baseline)]
+    notes = list(_notes(entry, baseline, common))
     changed = [key for key in common if entry.answers[key].prompt_hash != baseline.answers[key].prompt_hash]
-    if changed and not _explained(differences):
-        if _differs_in_wrapping_alone(entry, baseline, changed):
-            remarks.append(remark("chat_templates"))
+    if changed and not _explain_prompts(differences):
+        if _differ_only_in_wrapping(entry, baseline, changed):
+            notes.append(note("chat-templates"))
         else:
-            differences.append(remark("other_prompts", changed=len(changed), common=len(common)))
+            differences.append(note("other-prompts", changed=len(changed), common=len(common)))
     allowed = bool(common) and (across_settings or not differences)
-    return Pairing(common, differences, remarks, allowed, across_settings)
+    return Comparability(common, differences, notes, allowed, across_settings)
 
 
-def _documents(entry: Entry, baseline: Entry, common: int) -> Iterator[Remark]:
+def _document_differences(entry: Entry, baseline: Entry, common: int) -> Iterator[Issue]:
     ours, theirs = len(entry.answers), len(baseline.answers)
     if not common:
-        yield remark("no_common_document")
+        yield note("no-common-document")
     elif not common == ours == theirs:
-        yield remark("documents", ours=_size(entry), theirs=_size(baseline), common=common)
+        yield note("documents", ours=_size(entry), theirs=_size(baseline), common=common)
 
 
-def _size(entry: Entry) -> Remark | str:
+def _size(entry: Entry) -> Issue | str:
     limit = entry.log.run.config.get("limit")
     number = str(len(entry.answers))
-    return remark("size", n=number, limit=f"{limit:g}") if isinstance(limit, (int, float)) else number
+    return note("size", n=number, limit=f"{limit:g}") if isinstance(limit, (int, float)) else number
 
 
-def _settings(entry: Entry, baseline: Entry) -> Iterator[Remark]:
+def _setting_differences(entry: Entry, baseline: Entry) -> Iterator[Issue]:
     if entry.log.run.results_file is not None and baseline.log.run.results_file is not None:
-        ours, theirs = _facts(entry.log), _facts(baseline.log)
+        ours, theirs = _prompt_settings(entry.log), _prompt_settings(baseline.log)
         for name in ours:
             if ours[name] != theirs[name] and not (ours[name] is None or theirs[name] is None):
-                yield setting(remark(name), _brief(ours[name]), _brief(theirs[name]))
+                yield setting(note(name), _brief(ours[name]), _brief(theirs[name]))
     if entry.prefilled != baseline.prefilled:
-        first, second = (remark("prefilled" if e.prefilled else "plain") for e in (entry, baseline))
-        yield setting(remark("prompt_end"), first, second)
+        first, second = (note("prefilled" if e.prefilled else "plain") for e in (entry, baseline))
+        yield setting(note("prompt-end"), first, second)
 
 
-def _facts(log: TaskLog) -> dict[str, Any]:
-    """What the results file says of a run's prompts, by the remark that names it; None where it says nothing."""
+def _prompt_settings(log: TaskLog) -> dict[str, Any]:
+    """Return the settings that shape a run's prompts, by the code of the note that names each; None if unknown."""
     return {
         "version": log.version,
         "shots": log.num_fewshot,
@@ -100,46 +105,45 @@ def _facts(log: TaskLog) -> dict[str, Any]:
 
 
 def _turns(log: TaskLog) -> Any:
-    """Whether shots are turns of a dialogue; None where there is no dialogue, or it is not known."""
+    """Return True if shots are turns of a dialogue; None if there is no dialogue, or this is unknown."""
     results = log.run.results
     return results.get("fewshot_as_multiturn") if results.get("chat_template") is not None else None
 
 
-def _explained(differences: Sequence[Remark]) -> bool:
-    """Whether a difference named already makes prompts differ."""
+def _explain_prompts(differences: Sequence[Issue]) -> bool:
+    """Return True if one of the differences already makes prompts differ."""
     names = {dict(one.values).get("name") for one in differences}
-    return not names.isdisjoint(remark(key) for key in ("shots", "seed", "turns", "system", "prompt_end"))
+    return not names.isdisjoint(note(code) for code in ("shots", "seed", "turns", "system", "prompt-end"))
 
 
-def _remarks(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Remark]:
+def _notes(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Issue]:
     if unknown := [e.model for e in (entry, baseline) if e.log.run.results_file is None]:
-        yield remark("unknown_settings", models=", ".join(unknown))
+        yield note("unknown-settings", models=", ".join(unknown))
     if common and entry.prefilled == baseline.prefilled:
         ours, theirs = entry.answers[common[0]].generation, baseline.answers[common[0]].generation
         differing = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
         if differing:
             parts = tuple(setting(name, _brief(ours.get(name)), _brief(theirs.get(name))) for name in differing)
-            yield remark("generation", settings=parts)
+            yield note("generation", settings=parts)
 
 
-def _differs_in_wrapping_alone(entry: Entry, baseline: Entry, changed: Sequence[str]) -> bool:
-    """Whether prompts are surely of the same parts: the shots, what the task puts around them, and the question."""
+def _differ_only_in_wrapping(entry: Entry, baseline: Entry, changed: Sequence[str]) -> bool:
+    """Return True if the prompts surely hold the same shots, the same task text around them, and the same question."""
     shots = shots_of(entry.log)
     if shots is None or shots != shots_of(baseline.log):
         return False
     if any(entry.log.config.get(name) != baseline.log.config.get(name) for name in _PROMPT_FIELDS):
         return False
-    return all(_asks(entry, key) and _asks(baseline, key) for key in changed)
+    return all(_holds_question(entry, key) and _holds_question(baseline, key) for key in changed)
 
 
-def _asks(entry: Entry, key: str) -> bool:
-    """Whether the prompt holds the document's question as it stands."""
+def _holds_question(entry: Entry, key: str) -> bool:
     answer = entry.answers[key]
     return render(answer.doc).strip() in prompt_text(answer.prompt)
 
 
 def prompt_text(prompt: str) -> str:
-    """The text of a prompt; a chat API's is the JSON of its messages."""
+    """Return the text of a prompt. The prompt of a chat API is the JSON of its messages."""
     if not prompt.startswith("["):
         return prompt
     try:
@@ -150,8 +154,56 @@ def prompt_text(prompt: str) -> str:
     return "\n".join(content for content in contents if isinstance(content, str))
 
 
-def _brief(value: Any) -> Remark | str:
+def _brief(value: Any) -> Issue | str:
     if value is None or value == "":
-        return remark("not_set")
+        return note("not-set")
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 40 else text[:39] + "…"
+
+
+def judge_of(entry: Entry, measure: Measure) -> Mapping[str, Any] | None:
+    """Return the judge of a measure (see `judge.fingerprint.identity`); None if there is none or it is unknown."""
+    return entry.judges.get(measure[1]) if METRICS[measure[0]].judged else None
+
+
+def measure_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
+    """Yield what makes one measure mean two things in two entries: another judge, or other references."""
+    if METRICS[measure[0]].judged:
+        yield from _judge_differences(entry, baseline, measure)
+    yield from _reference_differences(entry, baseline, measure)
+
+
+def judge_notes(entry: Entry, measure: Measure) -> Iterator[Issue]:
+    """Yield a note that names the judge of a measure, if there is one and it is known."""
+    if judge := judge_of(entry, measure):
+        yield note("judged-by", judge=judge["model"], prompt=judge["prompt_version"])
+
+
+def _judge_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
+    ours, theirs = judge_of(entry, measure), judge_of(baseline, measure)
+    if ours is None or theirs is None:
+        unknown = [e.model for e, judge in ((entry, ours), (baseline, theirs)) if judge is None]
+        yield note("unknown-judge", models=", ".join(unknown))
+        return
+    for name in ours:
+        if ours[name] != theirs[name]:
+            first, second = (_text(judge[name]) for judge in (ours, theirs))
+            yield setting(note(f"judge-{name.replace('_', '-')}"), first, second)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _reference_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
+    if measure not in entry.rescored and measure not in baseline.rescored:
+        return  # Both use the logged references, which are a part of the paired documents.
+    pairs = [
+        (answer, baseline.answers[key])
+        for key, answer in entry.answers.items()
+        if measure in answer.scores and key in baseline.answers and measure in baseline.answers[key].scores
+    ]
+    references = [(one.reference(measure), other.reference(measure)) for one, other in pairs]
+    changed = sum(one is None or one != other for one, other in references)
+    if changed:
+        yield note("other-references", changed=changed, common=len(pairs))

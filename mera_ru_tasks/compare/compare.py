@@ -1,4 +1,4 @@
-"""All of a comparison together."""
+"""Compare runs: the whole comparison in one object."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from mera_ru_tasks.compare import breakdowns, results
 from mera_ru_tasks.compare.breakdowns import Gap, Slice, Spread
 from mera_ru_tasks.compare.chance import ChanceLevels
 from mera_ru_tasks.compare.load import Entry, load
-from mera_ru_tasks.compare.notes import Remark
 from mera_ru_tasks.compare.results import Row
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.issues import Issue
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was compared, and what came of it.
+    """A comparison of runs, and its results.
 
     Attributes:
         models: the models' labels, the baseline first.
-        baseline: what the others are compared with; None for a single model.
+        baseline: the model that the others are compared with; None for a single model.
         tasks: the tasks' names, in order.
         entries: each model's answers to each task.
         means: the means over tasks.
-        rows: the tasks' scores.
+        rows: the scores of the tasks.
         slices: `exact_match` on parts of the tasks.
         spreads: the spread over prompts.
         gaps: differences within models.
-        choices: which logs were taken.
-        problems: what is wrong with them.
+        choices: notes on the logs that were taken.
+        problems: notes on what is wrong with the logs.
     """
 
     models: Sequence[str]
@@ -43,11 +43,11 @@ class Comparison:
     slices: Sequence[Slice]
     spreads: Sequence[Spread]
     gaps: Sequence[Gap]
-    choices: Sequence[Remark]
-    problems: Sequence[Remark]
+    choices: Sequence[Issue]
+    problems: Sequence[Issue]
 
 
-def compare(
+def compare_runs(
     paths: Sequence[Path],
     *,
     names: Mapping[Path, str] | None = None,
@@ -56,14 +56,18 @@ def compare(
 ) -> Comparison:
     """Compare the models whose runs are under `paths`.
 
+    The runs must have been made with lm-eval's `--log_samples` and `--output_path`. Of each model and task the newest
+    run counts. For example, `compare_runs([Path("results")], baseline="EleutherAI/pythia-1.4b").rows` are all scores.
+
     Args:
-        paths: as in `runs.find_logs`; the first model of the first path is the default baseline.
-        names: what the model of a path is called, in place of lm-eval's name for it.
-        baseline: the model that the others are compared with, by its name or label.
-        across_settings: whether to compare what both have in spite of different settings (see `pairing`).
+        paths: lm-eval's output folders, folders of models in them, or log files.
+        names: the model's name for the runs of a path, in place of lm-eval's name.
+        baseline: the model that the others are compared with, by its name or label. Default: the first model of the
+            first path.
+        across_settings: True to compare the common documents of runs in spite of different settings.
 
     Raises:
-        RunError: nothing can be read, no model is called `baseline`, or a name is not of one model.
+        RunError: no run is usable, no model or several are called `baseline`, or a name fits several models.
     """
     loaded = load(paths, names or {}, across_settings=across_settings)
     labels = list(dict.fromkeys(entry.model for entry in loaded.entries))
@@ -85,7 +89,7 @@ def compare(
 
 
 def _baseline(name: str, entries: Sequence[Entry]) -> str:
-    """The label that `name` means: a label, a model's full name, or the last part of one."""
+    """Return the label that `name` means: a label, a model's full name, or the last part of one."""
     for meanings in (
         {entry.model for entry in entries if name == entry.model},
         {entry.model for entry in entries if name == entry.log.run.model},
@@ -100,7 +104,7 @@ def _baseline(name: str, entries: Sequence[Entry]) -> str:
 
 
 def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:
-    """By suite, in it as on the leaderboard; users' own tasks last."""
+    """Sort by suite, then as on the leaderboard; custom tasks come last."""
     known = benchmark_of_task(task)
     order = [benchmark.name for benchmark in LEADERBOARD]
     place = order.index(known[0].name) if known and known[0].name in order else len(order)
@@ -108,6 +112,6 @@ def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:
 
 
 def _suite(task: str) -> str | None:
-    """What a task is averaged with: the leaderboard's tasks in the same variants."""
+    """Return what a task is averaged with: the leaderboard's tasks in the same variants."""
     known = benchmark_of_task(task)
     return "_".join(known[1]) if known and known[0] in LEADERBOARD else None

@@ -1,4 +1,4 @@
-"""A comparison as JSON, CSV and Markdown."""
+"""Export a comparison as JSON, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from mera_ru_tasks import __version__
 from mera_ru_tasks.compare.breakdowns import Slice
 from mera_ru_tasks.compare.compare import Comparison
-from mera_ru_tasks.compare.notes import joined
+from mera_ru_tasks.compare.notes import fragment, joined, sentence
+from mera_ru_tasks.compare.render import Table, tables
 from mera_ru_tasks.compare.results import Row
 from mera_ru_tasks.compare.stats import LEVEL, Estimate
-from mera_ru_tasks.compare.tables import Table, tables
 from mera_ru_tasks.textutil import in_json
 
 
 def to_data(comparison: Comparison) -> dict[str, Any]:
-    """A comparison as plain data, for JSON."""
+    """Return a comparison as plain data for JSON. No text in it names a folder of the user's machine."""
     return {
         "made_by": f"mera-ru-tasks {__version__}",
         "level": LEVEL,
@@ -56,10 +56,10 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
                 (part.task, part.part, part.detail) for part in comparison.slices if part.detail
             )
         ],
-        "prompt_spread": [asdict(part) for part in comparison.spreads],
-        "gaps": [{**asdict(gap), "value": _estimate(gap.value)} for gap in comparison.gaps],
-        "choices": [one.text(shared=True) for one in comparison.choices],
-        "problems": [one.text(shared=True) for one in comparison.problems],
+        "prompt_spread": [_fields(part) for part in comparison.spreads],
+        "gaps": [{**_fields(gap), "value": _estimate(gap.value)} for gap in comparison.gaps],
+        "choices": [sentence(one, shared=True) for one in comparison.choices],
+        "problems": [sentence(one, shared=True) for one in comparison.problems],
     }
 
 
@@ -68,25 +68,29 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "task": row.task,
         "metric": row.metric,
-        "pipeline": row.pipeline,
+        "pipeline": row.filter,
         "model": row.model,
         "score": _estimate(row.score),
         "chance": row.chance,
-        "incomplete": [one.text(shared=True) for one in row.incomplete],
+        "incomplete": [fragment(one, shared=True) for one in row.incomplete],
         "difference": {**_estimate(found.estimate), "p": found.p, "p_holm": row.p_holm, "test": found.test}
         if found
         else None,
         "judge": row.judge,
         "why_not": joined(row.why_not, shared=True),
-        "remarks": [one.text(shared=True) for one in row.remarks],
+        "remarks": [fragment(one, shared=True) for one in row.notes],
     }
 
 
 def _slice(part: Slice) -> dict[str, Any]:
-    """A slice without its prompt's template, which many slices share."""
-    fields = {**asdict(part), "score": _estimate(part.score)}
+    """Return a slice without the template of its prompt, which many slices share."""
+    fields = {**_fields(part), "score": _estimate(part.score)}
     del fields["detail"]
     return fields
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    return {"pipeline" if name == "filter" else name: value for name, value in asdict(part).items()}
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:
@@ -94,7 +98,7 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
 
 
 def to_json(comparison: Comparison) -> str:
-    """A comparison as a JSON text."""
+    """Return a comparison as JSON text."""
     return in_json(json.dumps(to_data(comparison), ensure_ascii=False, indent=2)) + "\n"
 
 
@@ -106,7 +110,7 @@ _COLUMNS = (
 
 
 def to_csv(comparison: Comparison) -> str:
-    """A comparison as CSV: a line for each number, `kind` says of what."""
+    """Return a comparison as CSV, one line for each number; the column `kind` says what it is."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, _COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
@@ -144,15 +148,15 @@ def _lines(data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
 
 
 def _no_formula(value: Any) -> Any:
-    """Keep a spreadsheet from taking a hostile name for a formula."""
+    """Keep spreadsheets from running a hostile name as a formula."""
     return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@") else value
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """A comparison as Markdown tables."""
+    """Return a comparison as Markdown tables."""
     parts = [_markdown(table) for table in tables(comparison)]
     remarks = (*comparison.choices, *comparison.problems)
-    notes = [f"- {_escaped(one.text(shared=True))}" for one in remarks]
+    notes = [f"- {_escaped(sentence(one, shared=True))}" for one in remarks]
     return "\n\n".join([*parts, "### Runs", "\n".join(notes)]) + "\n"
 
 
@@ -165,5 +169,5 @@ def _markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text as Markdown that shows it: no markup, no HTML, no new cell or line."""
+    """Escape text for a Markdown table: no markup, no HTML, no new cell or line."""
     return re.sub(r"([\\`*_{}\[\]<>|#~&])", r"\\\1", " ".join(text.split()))

@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.compare.notes import Remark, merged, remark
+from mera_ru_tasks.compare.notes import merged, note
 from mera_ru_tasks.compare.select import choose
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.judge.fingerprint import METADATA, identity
 from mera_ru_tasks.logs import sidecar
 from mera_ru_tasks.logs.lmeval import (
@@ -188,8 +189,8 @@ class Loaded:
     """
 
     entries: Sequence[Entry]
-    choices: Sequence[Remark]
-    problems: Sequence[Remark]
+    choices: Sequence[Issue]
+    problems: Sequence[Issue]
 
 
 def load(paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: bool = False) -> Loaded:
@@ -217,16 +218,16 @@ def load(paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: b
 
 
 def _read(
-    log: TaskLog, model: str, across_settings: bool, pool: dict[tuple[str, str], Any], problems: list[Remark]
+    log: TaskLog, model: str, across_settings: bool, pool: dict[tuple[str, str], Any], problems: list[Issue]
 ) -> Entry | None:
     benchmark, variants = benchmark_of_task(log.task) or (None, ())
     answers, broken = read_answers(log, pool)
     if broken:
         first, file = broken[0], log.file.name
-        more = remark("more_lines", n=len(broken) - 1) if len(broken) > 1 else ""
-        kept = remark("others_shown" if answers else "nothing_left")
+        more = note("more-lines", n=len(broken) - 1) if len(broken) > 1 else ""
+        kept = note("others-shown" if answers else "nothing_left")
         problems.append(
-            remark("broken_lines", model=model, file=file, line=first.line, fault=first.message, more=more, kept=kept)
+            note("broken-lines", model, file=file, line=first.line, fault=first.message, more=more, kept=kept)
         )
     if not answers:
         return None
@@ -242,22 +243,22 @@ def _read(
     return entry
 
 
-def _missing(log: TaskLog, model: str, held: int) -> Iterator[Remark]:
+def _missing(log: TaskLog, model: str, held: int) -> Iterator[Issue]:
     """Why documents are missing."""
     if log.scored is not None and held < log.scored:
-        yield remark("not_whole", model=model, file=log.file.name, held=held, run=log.scored)
+        yield note("not-whole", model, file=log.file.name, held=held, run=log.scored)
     elif log.size is not None and held < log.size:
-        yield remark("limited", model=model, task=log.task, run=held, all=log.size)
+        yield note("limited", model, task=log.task, run=held, all=log.size)
 
 
-def _unscored(log: TaskLog, entry: Entry) -> Remark:
+def _unscored(log: TaskLog, entry: Entry) -> Issue:
     if log.run.config.get("predict_only") or any("bypass" in name for name in log.scores):
-        why = "predict_only"
+        why = "predict-only"
     elif not any(str(answer.doc.get("outputs") or "").strip() for answer in entry.answers.values()):
-        why = "no_references"
+        why = "no-references"
     else:
-        why = "no_scores"
-    return remark("unscored", model=entry.model, file=log.file.name, why=remark(why))
+        why = "no-scores"
+    return note("unscored", entry.model, file=log.file.name, why=note(why))
 
 
 def read_answers(log: TaskLog, pool: dict[tuple[str, str], Any]) -> tuple[dict[str, Answer], list[BrokenLine]]:
@@ -316,34 +317,34 @@ def _answer(sample: Sample, pool: dict[tuple[str, str], Any]) -> Answer:
     )
 
 
-def _add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Remark]:
+def _add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Issue]:
     """Add the scores in the files beside a log to its answers; scores of `mera-ru score` replace the logged ones.
 
     Returns:
         What is wrong with the files, and which were used.
     """
     by_id = {answer.doc_id: answer for answer in answers}
-    remarks: list[Remark] = []
-    _add_scored(log, model, by_id, remarks)
+    notes: list[Issue] = []
+    _add_scored(log, model, by_id, notes)
     for file, judge in sidecar.judged_files(log):
-        for answer, line in _score_lines(file, model, by_id, remarks):
+        for answer, line in _score_lines(file, model, by_id, notes):
             for name, part in line.scores.items():
                 answer.scores[name, f"judge {judge}"] = part
                 answer.references[name, f"judge {judge}"] = line.reference
             answer.verdicts.append(LoggedVerdict(judge, line.scores.get("judge_score"), line.reason))
-    return remarks
+    return notes
 
 
-def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], remarks: list[Remark]) -> None:
+def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], notes: list[Issue]) -> None:
     """Replace the log's scores by those of its `scored_` file if that has all: a mean of both would be neither's."""
     file = sidecar.scored_file(log)
     if not file.is_file():
         return
-    found = list(_score_lines(file, model, by_id, remarks))
+    found = list(_score_lines(file, model, by_id, notes))
     held = {(answer.doc_id, line.filter) for answer, line in found}
     wanted = {(answer.doc_id, name) for answer in by_id.values() for name in answer.extractions}
     if missing := len(wanted - held):
-        remarks.append(remark("scored_in_part", model=model, file=file.name, missing=missing, all=len(wanted)))
+        notes.append(note("scored-in-part", model, file=file.name, missing=missing, all=len(wanted)))
         return
     changed = 0
     for answer, line in found:
@@ -353,14 +354,14 @@ def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], remarks: 
         for name, part in line.scores.items():
             answer.scores[name, line.filter] = part
             answer.references[name, line.filter] = line.reference
-    differs = remark("differs", n=changed) if changed else ""
-    remarks.append(remark("rescored", model=model, task=log.task, file=file.name, differs=differs))
+    differs = note("differs", n=changed) if changed else ""
+    notes.append(note("rescored", model, task=log.task, file=file.name, differs=differs))
 
 
 def _score_lines(
-    file: Path, model: str, by_id: Mapping[int, Answer], remarks: list[Remark]
+    file: Path, model: str, by_id: Mapping[int, Answer], notes: list[Issue]
 ) -> Iterator[tuple[Answer, sidecar.ScoreLine]]:
-    """Yield the lines of a file beside the log, each with its answer; report the others in one remark."""
+    """Yield the lines of a file beside the log, each with its answer; report the others in one note."""
     broken = []
     for line in sidecar.read_lines(file):
         if isinstance(line, BrokenLine):
@@ -373,11 +374,9 @@ def _score_lines(
         else:
             yield answer, line
     if broken:
-        more = remark("more_rescored", n=len(broken) - 1) if len(broken) > 1 else ""
+        more = note("more-rescored", n=len(broken) - 1) if len(broken) > 1 else ""
         first = broken[0]
-        remarks.append(
-            remark("broken_rescored", model=model, fault=first.message, file=file.name, line=first.line, more=more)
-        )
+        notes.append(note("broken-rescored", model, fault=first.message, file=file.name, line=first.line, more=more))
 
 
 def _judges_of(log: TaskLog) -> dict[str, dict[str, Any] | None]:

@@ -1,90 +1,97 @@
-"""What is to be known of a comparison beside its numbers, in the report's languages. The texts are in remarks.json."""
+"""Notes about a comparison, in English and Russian. A note is an `Issue`; its texts are in notes.json, by its code."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Union
+from typing import Any
+
+from mera_ru_tasks.issues import Issue
 
 ENGLISH, RUSSIAN = "en", "ru"
 
-Value = Union[str, "Remark", tuple["Remark", ...]]
+# These name a folder of the user's machine. They are empty in anything made to be shared.
+_PRIVATE = frozenset({"in-folder", "library-error"})
 
 
-@dataclass(frozen=True)
-class Remark:
-    """A text with its gaps filled.
+def note(code: str, location: str = "", **values: object) -> Issue:
+    """Create a note from the texts of its code.
 
-    Attributes:
-        key: the text's name.
-        values: what fills its gaps, by name: a text that is the same in each language, or further remarks.
-        private: whether it names a place on the user's machine, and is empty in what is made to be shared.
+    Args:
+        code: a key of notes.json.
+        location: the model or file that the note is about; empty for a fragment of a sentence.
+        values: what fills the gaps of the text: notes, tuples of notes, or values that are the same in each language.
     """
-
-    key: str
-    values: tuple[tuple[str, Value], ...] = ()
-    private: bool = False
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self, language: str = ENGLISH, *, shared: bool = False) -> str:
-        """The remark in words.
-
-        Args:
-            language: `en` or `ru`.
-            shared: whether the text leaves the user's machine.
-        """
-        if self.private and shared:
-            return ""
-        values = dict(self.values)
-
-        def fill(gap: re.Match[str]) -> str:
-            value = values[gap[1]]
-            if isinstance(value, str):
-                return value
-            return joined(value if isinstance(value, tuple) else (value,), language, shared=shared)
-
-        # In one pass, so that a name with braces in it is not filled again.
-        return re.sub(r"\{(\w+)\}", fill, _texts()[self.key][language])
+    kept = tuple(
+        (name, value if isinstance(value, (Issue, tuple)) else str(value)) for name, value in sorted(values.items())
+    )
+    issue = Issue(code, _texts()[code].get("severity", "note"), location, "", values=kept)
+    return replace(issue, message=fragment(issue), hint=_filled(issue, "hint", ENGLISH, shared=False))
 
 
-def remark(key: str, *, private: bool = False, **values: object) -> Remark:
-    """A remark; values that are no remarks are turned into text."""
-    kept = ((name, value if isinstance(value, (Remark, tuple)) else str(value)) for name, value in values.items())
-    return Remark(key, tuple(kept), private)
+def setting(name: object, ours: object, theirs: object) -> Issue:
+    """Create a note about a setting that has two values."""
+    return note("setting", name=name, ours=ours, theirs=theirs)
 
 
-def setting(name: Value, ours: Value, theirs: Value) -> Remark:
-    """A setting's two values, against each other."""
-    return remark("setting", name=name, ours=ours, theirs=theirs)
+def fragment(issue: Issue, language: str = ENGLISH, *, shared: bool = False) -> str:
+    """Return the message of a note in a language, as a part of a sentence.
+
+    Args:
+        issue: the note.
+        language: `en` or `ru`.
+        shared: True if the text leaves the user's machine: it then names no folder.
+    """
+    return "" if shared and issue.code in _PRIVATE else _filled(issue, "message", language, shared=shared)
 
 
-def joined(remarks: Iterable[Remark], language: str = ENGLISH, *, shared: bool = False) -> str:
-    """Remarks one after the other."""
-    return "; ".join(one.text(language, shared=shared) for one in remarks)
+def sentence(issue: Issue, language: str = ENGLISH, *, shared: bool = False) -> str:
+    """Return a note in a language as one or more whole sentences (see `fragment`)."""
+    message, hint = fragment(issue, language, shared=shared), _filled(issue, "hint", language, shared=shared)
+    return str(replace(issue, message=message, hint=hint))
 
 
-def merged(remarks: Iterable[Remark]) -> list[Remark]:
-    """Remarks once each; those that differ by their task alone become one."""
-    tasks: dict[tuple[str, tuple[tuple[str, Value], ...]], list[Remark]] = {}
-    for one in remarks:
-        others = tuple(item for item in one.values if item[0] != "task")
-        tasks.setdefault((one.key, others), []).append(one)
-    return [_together(group) for group in tasks.values()]
+def joined(issues: Iterable[Issue], language: str = ENGLISH, *, shared: bool = False) -> str:
+    """Return the messages of several notes as one part of a sentence (see `fragment`)."""
+    return "; ".join(fragment(issue, language, shared=shared) for issue in issues)
 
 
-def _together(group: Sequence[Remark]) -> Remark:
-    names = dict.fromkeys(str(value) for one in group for name, value in one.values if name == "task")
-    values = ((name, ", ".join(names) if name == "task" else value) for name, value in group[0].values)
-    return Remark(group[0].key, tuple(values), group[0].private)
+def merged(issues: Iterable[Issue]) -> list[Issue]:
+    """Return the notes without repetition; notes that differ only in the value of `task` become one note."""
+    groups: dict[Any, list[Issue]] = {}
+    for issue in issues:
+        others = tuple(item for item in issue.values if item[0] != "task")
+        groups.setdefault((issue.code, issue.location, others), []).append(issue)
+    return [_together(group) for group in groups.values()]
+
+
+def _together(group: Sequence[Issue]) -> Issue:
+    first = group[0]
+    values = dict(first.values)
+    if "task" in values:
+        values["task"] = ", ".join(dict.fromkeys(str(dict(issue.values)["task"]) for issue in group))
+    return note(first.code, first.location, **values)
+
+
+def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:
+    text = _texts()[issue.code].get(part, {}).get(language, "")
+    values = dict(issue.values)
+
+    def fill(gap: re.Match[str]) -> str:
+        value = values[gap[1]]
+        if isinstance(value, str):
+            return value
+        return joined(value if isinstance(value, tuple) else (value,), language, shared=shared)
+
+    # In one pass, so that braces inside a value are not filled.
+    return re.sub(r"\{(\w+)\}", fill, text)
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
-    texts: dict[str, dict[str, str]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+def _texts() -> dict[str, dict[str, Any]]:
+    texts: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
     return texts

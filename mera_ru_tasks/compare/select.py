@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.compare.notes import Remark, remark
+from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.lmeval import TaskLog, differing, is_ours, locate_logs, newest, setting_of
 
 
@@ -25,8 +26,8 @@ class Chosen:
 
     logs: Sequence[TaskLog]
     labels: Mapping[str, str]
-    choices: Sequence[Remark]
-    problems: Sequence[Remark]
+    choices: Sequence[Issue]
+    problems: Sequence[Issue]
 
 
 def choose(paths: Sequence[Path], names: Mapping[Path, str]) -> Chosen:
@@ -39,19 +40,19 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str]) -> Chosen:
     Raises:
         RunError: there is none, or a name is not of one model.
     """
-    problems: list[Remark] = []
+    problems: list[Issue] = []
     found = _find(paths, names, problems)
     labels = _short_names([log.run.model for log in found])
     problems += [_without_results(log, labels[log.run.model]) for log in found if log.run.results_file is None]
     ours = [log for log in found if is_ours(log)]
     if others := sorted({log.task for log in found} - {log.task for log in ours}):
-        problems.append(remark("other_tasks", tasks=", ".join(others)))
+        problems.append(note("other-tasks", tasks=", ".join(others)))
     chosen = sorted(newest(ours), key=lambda log: list(labels).index(log.run.model))
     problems += _several_settings(ours, chosen, labels)
     return Chosen(chosen, labels, _choices(ours, chosen, labels), problems)
 
 
-def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Remark]) -> list[TaskLog]:
+def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Issue]) -> list[TaskLog]:
     named = _named(paths, names)
     logs: dict[Path, TaskLog] = {}
     for path in paths:
@@ -60,9 +61,7 @@ def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Remar
             try:
                 log.run.results  # noqa: B018 (reading it is the check)
             except RunError as error:
-                problems.append(
-                    remark("broken_results", file=log.file.name, error=remark("error", text=error, private=True))
-                )
+                problems.append(note("broken-results", log.file.name, error=note("library-error", text=error)))
                 continue
             logs.setdefault(log.file.resolve(), log)
     if not logs:
@@ -95,16 +94,14 @@ def _refuse_taken(names: Mapping[Path, str], logs: Iterable[TaskLog]) -> None:
         raise RunError(f"{twice[0]!r} is the name of two models in these runs. Choose another.")
 
 
-def _several_settings(
-    ours: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]
-) -> Iterator[Remark]:
+def _several_settings(ours: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]) -> Iterator[Issue]:
     """Say of which models there are runs under several settings, whose scores are not of one thing."""
     for model in dict.fromkeys(log.run.model for log in chosen):
         known = [log for log in ours if log.run.model == model and log.run.results_file is not None]
         taken = [log for log in known if log in chosen]
-        for key, logs in (("mixed_settings", taken), ("other_settings", known)):
+        for code, logs in (("mixed-settings", taken), ("other-settings", known)):
             if taken and (settings := _differing(logs)):
-                yield remark(key, model=labels[model], settings=", ".join(f"`{name}`" for name in settings))
+                yield note(code, labels[model], settings=", ".join(f"`{name}`" for name in settings))
                 break
 
 
@@ -118,8 +115,8 @@ def _setting(log: TaskLog) -> dict[str, Any]:
     return {**setting_of(log.run), "--num_fewshot": log.num_fewshot}
 
 
-def _without_results(log: TaskLog, model: str) -> Remark:
-    return remark("no_results", model=model, file=log.file.name, results=f"results_{log.run.date}.json")
+def _without_results(log: TaskLog, model: str) -> Issue:
+    return note("no-results", model, file=log.file.name, results=f"results_{log.run.date}.json")
 
 
 def _short_names(models: Iterable[str]) -> dict[str, str]:
@@ -154,15 +151,13 @@ def _is_local(path: str) -> bool:
     return path.startswith(("/", "./", "../", "~")) or path[1:3] == ":/"
 
 
-def _choices(logs: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]) -> list[Remark]:
+def _choices(logs: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]) -> list[Issue]:
     """Which logs were taken of each run."""
     found = []
     for run in dict.fromkeys(log.run for log in chosen):
         tasks = [log.task for log in chosen if log.run == run]
         older = [log for log in logs if log not in chosen and log.run.model == run.model and log.task in tasks]
-        left = remark("older", files=", ".join(log.file.name for log in older)) if older else ""
-        place = remark("in_folder", folder=run.folder, private=True)
-        found.append(
-            remark("run", model=labels[run.model], date=run.date, place=place, tasks=", ".join(tasks), left=left)
-        )
+        left = note("older", files=", ".join(log.file.name for log in older)) if older else ""
+        place = note("in-folder", folder=run.folder)
+        found.append(note("run", labels[run.model], date=run.date, place=place, tasks=", ".join(tasks), left=left))
     return found

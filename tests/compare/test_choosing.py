@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from tests.support.comparisons import MIDDLE, WEAK, skilled
 from tests.support.scripted import run
 
@@ -33,10 +33,9 @@ def scores(data):
 def test_another_checkpoint_is_left_out_aloud(checkpoints, mera_ru):
     outcome = mera_ru("compare", checkpoints, "--format", "json")
     assert scores(json.loads(outcome.out)).keys() == {MODEL}
-    assert (
-        f"Note: {MODEL}: older runs, left out, had other settings (`--model_args revision`). To see them too, give "
-        "each run a name: `mera-ru compare NAME=RUN …`."
-    ) in outcome.err
+    [other] = [one for one in compare_runs([checkpoints]).problems if one.code == "other-settings"]
+    assert (other.location, other.values) == (MODEL, (("settings", "`--model_args revision`"),))
+    assert str(other) in outcome.err
 
 
 def test_names_tell_checkpoints_apart(checkpoints, mera_ru):
@@ -62,11 +61,9 @@ def test_a_name_holds_where_a_folder_beside_it_has_the_log_too(checkpoints, mera
 def test_tasks_under_several_settings_are_told(checkpoints, tmp_path, mera_ru):
     folder = shutil.copytree(checkpoints, tmp_path / "results")
     run(folder, ["enantiosemy_sample"], model=f"{MODEL},revision=step3000", num_fewshot=2)
-    err = mera_ru("compare", folder).err
-    assert (
-        f"Note: {MODEL}: its tasks were run under different settings (`--model_args revision`, `--num_fewshot`), so a "
-        "mean over them is of no one setting."
-    ) in err
+    [mixed] = [one for one in compare_runs([folder]).problems if one.code == "mixed-settings"]
+    assert (mixed.location, mixed.values) == (MODEL, (("settings", "`--model_args revision`, `--num_fewshot`"),))
+    assert str(mixed) in mera_ru("compare", folder).err
 
 
 def test_where_and_how_fast_a_model_runs_is_no_setting(tmp_path, mera_ru):
@@ -96,6 +93,6 @@ def test_a_name_is_of_one_model(results, mera_ru, runs, status, message):
 def test_a_folder_with_an_equals_sign_is_a_folder(results, tmp_path, mera_ru, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(results / "org__weak-160m", "lr=3e-4")
-    assert compare([tmp_path / "lr=3e-4"]).models == [WEAK]
+    assert compare_runs([tmp_path / "lr=3e-4"]).models == [WEAK]
     outcome = mera_ru("compare", "lr=3e-4", "--format", "json")
     assert [model["label"] for model in json.loads(outcome.out)["models"]] == [WEAK]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from tests.support.comparisons import (
     MIDDLE,
     SAMPLE_TASKS,
@@ -100,5 +100,5 @@ def test_mistakes_in_the_command_line_end_with_2(results, mera_ru, arguments):
 
 
 def test_sample_tasks_are_all_there(results):
-    assert compare([results]).tasks == ["enantiosemy_sample", "riddles_sample", TASK, "riddles_open_sample"]
+    assert compare_runs([results]).tasks == ["enantiosemy_sample", "riddles_sample", TASK, "riddles_open_sample"]
     assert len(SAMPLE_TASKS) == 2

@@ -4,13 +4,23 @@ import json
 
 import pytest
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from mera_ru_tasks.scoring.score import NO_WHOLE_GROUP
 from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_rows, log_file, results_file, row_of
 from tests.support.scripted import run
 from tests.support.synthetic import write_data
+
+
+def codes(issues):
+    return {one.code for one in issues}
+
+
+def reason(comparison):
+    """The code of the reason why a run has no scores."""
+    [unscored] = [one for one in comparison.problems if one.code == "unscored"]
+    return dict(unscored.values)["why"].code
 
 
 def test_a_cut_line_costs_that_line(copied, mera_ru):
@@ -30,14 +40,14 @@ def test_a_cut_line_costs_that_line(copied, mera_ru):
 
 
 def test_without_results_the_numbers_are_the_same_and_what_is_unknown_is_said(copied, mera_ru):
-    before = row_of(compare([copied]), TASK, WEAK)
+    before = row_of(compare_runs([copied]), TASK, WEAK)
     results_file(copied, WEAK).unlink()
-    comparison = compare([copied], baseline=MIDDLE)
+    comparison = compare_runs([copied], baseline=MIDDLE)
     row = row_of(comparison, TASK, WEAK.replace("/", "__"))
     assert row.score == before.score
     assert row.difference is not None
-    assert "not known" in joined(row.remarks)
-    assert "Put the file back" in mera_ru("compare", copied).err
+    assert codes(row.notes) == {"unknown-settings"}
+    assert "no-results" in codes(comparison.problems)
 
 
 def test_broken_results_leave_the_others(copied, mera_ru):
@@ -55,7 +65,7 @@ def test_a_predict_only_run_has_no_scores_and_says_so(copied, mera_ru, tmp_path)
     report = tmp_path / "report.html"
     outcome = mera_ru("compare", copied, "-o", report)
     assert outcome.status == 0
-    assert "has no scores: the run was made with --predict_only" in outcome.err
+    assert reason(compare_runs([copied])) == "predict-only"
     assert "org/silent" in report.read_text(encoding="utf-8")
 
 
@@ -64,8 +74,9 @@ def test_closed_references_give_no_scores(tmp_path, mera_ru):
     run(tmp_path / "results", ["riddles_closed"], data=data)
     outcome = mera_ru("compare", tmp_path / "results", "--format", "json")
     assert json.loads(outcome.out)["scores"] == []
-    assert "has no scores: its documents have no reference answer" in outcome.err
-    assert "documents were run" not in outcome.err, "all of them were"
+    comparison = compare_runs([tmp_path / "results"])
+    assert reason(comparison) == "no-references"
+    assert "limited" not in codes(comparison.problems)
 
 
 def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
@@ -73,7 +84,8 @@ def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
     outcome = mera_ru("compare", copied)
     assert outcome.status == 0
     assert "the field `filter` is missing or not as lm-eval 0.4.12 and later write it" in outcome.err
-    assert "nothing of this log is left" in outcome.err
+    [broken] = [one for one in compare_runs([copied]).problems if one.code == "broken-lines"]
+    assert dict(broken.values)["kept"].code == "nothing-left"
 
 
 @pytest.mark.parametrize("value", [1.5, "yes", None, [1, 2], float("nan")])
@@ -81,7 +93,7 @@ def test_a_score_that_is_none_is_never_counted(copied, value):
     edit_rows(
         log_file(copied, WEAK), lambda row: {**row, "exact_match": value if row["doc_id"] == 0 else row["exact_match"]}
     )
-    comparison = compare([copied])
+    comparison = compare_runs([copied])
     assert row_of(comparison, TASK, WEAK).score.n == 59
     assert "the metric `exact_match` is" in joined(comparison.problems)
 
@@ -95,7 +107,7 @@ def test_a_verdict_that_is_missing_costs_no_other_score(copied):
         return {**row, **scores, "metrics": [*row["metrics"], *scores]} if row["filter"] == STRICT else row
 
     edit_rows(log_file(copied, WEAK), judged)
-    comparison = compare([copied])
+    comparison = compare_runs([copied])
     assert row_of(comparison, TASK, WEAK).score.n == 60
     assert row_of(comparison, TASK, WEAK, "judge_score").score.n == 58
     assert row_of(comparison, TASK, WEAK, "group_judge_score").score.n == 19
@@ -127,7 +139,7 @@ def test_verdicts_beside_the_logs_are_read(copied):
     lines.append({"doc_id": 59, "id": 60, "filter": STRICT, "scores": {}, "source": "failed", "reason": "time-out"})
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     log.with_name(f"judged_org_judge_riddles_sample_{date}.jsonl").write_text(text, encoding="utf-8")
-    comparison = compare([copied], baseline=MIDDLE)
+    comparison = compare_runs([copied], baseline=MIDDLE)
     row = row_of(comparison, "riddles_sample", WEAK, "judge_score", "judge org_judge")
     assert row.score.n == 59
     assert row.score.value == pytest.approx(sum(n % 3 / 2 for n in range(59)) / 59)
@@ -146,29 +158,30 @@ def test_scores_against_answers_that_came_later_replace_the_logs(copied):
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines) + "{cut"
     log.with_name(f"scored_riddles_sample_{date}.jsonl").write_text(text, encoding="utf-8")
-    comparison = compare([copied])
+    comparison = compare_runs([copied])
     assert row_of(comparison, "riddles_sample", WEAK).score.value == 1
-    said = joined(comparison.problems)
-    assert "scores of riddles_sample are from scored_" in said
-    assert "differ from the log's" in said
-    assert "line 121" in said
+    found = {one.code: dict(one.values) for one in comparison.problems}
+    assert found["rescored"]["task"] == "riddles_sample"
+    assert found["rescored"]["differs"].code == "differs"
+    assert found["broken-rescored"]["line"] == "121"
 
 
 @pytest.mark.parametrize("kept", [0, 4, 119])
 def test_scores_of_a_file_that_lacks_lines_are_not_mixed_with_the_logs(copied, mera_ru, kept):
     log = log_file(copied, WEAK, "riddles_sample")
-    before = compare([copied])
+    before = compare_runs([copied])
     assert mera_ru("score", log).status == 0
     file = log.with_name(log.name.replace("samples_", "scored_"))
     lines = [
         {**json.loads(line), "scores": {"exact_match": 1}} for line in file.read_text(encoding="utf-8").splitlines()
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[:kept]), encoding="utf-8")
-    comparison = compare([copied])
+    comparison = compare_runs([copied])
     for pipeline in (STRICT, FLEXIBLE):
         rows = [row_of(found, "riddles_sample", WEAK, pipeline=pipeline) for found in (before, comparison)]
         assert rows[0].score == rows[1].score
-    assert f"{file.name} is not used, since it lacks {120 - kept} of the 120 lines" in joined(comparison.problems)
+    [found] = [one for one in comparison.problems if one.code == "scored-in-part"]
+    assert dict(found.values) == {"file": file.name, "missing": str(120 - kept), "all": "120"}
 
 
 def test_a_score_that_was_taken_back_is_not_shown(copied, mera_ru):
@@ -176,5 +189,5 @@ def test_a_score_that_was_taken_back_is_not_shown(copied, mera_ru):
     assert mera_ru("score", log).status == 0
     file = log.with_name(log.name.replace("samples_", "scored_"))
     edit_rows(file, lambda row: {**row, "scores": {} if row["doc_id"] == 0 else row["scores"]})
-    row = row_of(compare([copied]), "riddles_sample", WEAK)
+    row = row_of(compare_runs([copied]), "riddles_sample", WEAK)
     assert (row.score.n, joined(row.incomplete)) == (59, "59 of 60 documents of riddles_sample")

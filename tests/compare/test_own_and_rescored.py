@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html.samples import pack
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
@@ -64,7 +64,7 @@ def own_runs(tmp_path_factory):
 
 
 def test_own_tasks_are_compared_like_the_others(own_runs):
-    comparison = compare([own_runs])
+    comparison = compare_runs([own_runs])
     assert comparison.tasks == ["city_quiz", "quiz"]
     assert comparison.problems == []
     letters, phrase = (row_of(comparison, task, "org/two", pipeline=FLEXIBLE) for task in ("city_quiz", "quiz"))
@@ -89,7 +89,7 @@ def test_own_tasks_are_compared_like_the_others(own_runs):
 
 
 def test_own_tasks_are_in_the_report(own_runs, mera_ru, tmp_path):
-    packed = pack(compare([own_runs]))
+    packed = pack(compare_runs([own_runs]))
     titles = {packed["strings"][document["title"]] for document in packed["documents"]}
     assert {"город 1", "подсказка 1"} <= titles
     assert {document["type"] for document in packed["documents"]} == {None, 0, 1}
@@ -103,10 +103,12 @@ def test_other_tasks_are_left_out_and_named(own_runs, mera_ru):
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line]
     other = log.with_name(log.name.replace("samples_quiz_", "samples_gsm8k_"))
     other.write_text("".join(json.dumps({**row, "doc": {"question": "?"}}) + "\n" for row in rows), encoding="utf-8")
-    outcome = mera_ru("compare", own_runs)
+    outcome, problems = mera_ru("compare", own_runs), compare_runs([own_runs]).problems
     other.unlink()
     assert outcome.status == 0
-    assert "Left out: gsm8k. Only tasks of this package and your own" in outcome.err
+    [left_out] = [one for one in problems if one.code == "other-tasks"]
+    assert dict(left_out.values) == {"tasks": "gsm8k"}
+    assert str(left_out) in outcome.err
 
 
 @pytest.fixture
@@ -121,8 +123,8 @@ def judged(monkeypatch, tmp_path):
 
 def test_what_the_judge_wrote_is_read_of_its_own_task_alone(own_runs, judged, mera_ru):
     assert mera_ru("judge", own_runs).status == 0
-    comparison = compare([own_runs])
-    pipelines = {row.pipeline for row in comparison.rows if row.metric == "judge_score"}
+    comparison = compare_runs([own_runs])
+    pipelines = {row.filter for row in comparison.rows if row.metric == "judge_score"}
     assert pipelines == {"judge org_judge_x"}, "`judged_JUDGE_city_quiz` is not a file of `quiz`"
     for [file] in (own_runs.glob(f"{label.replace('/', '__')}/judged_results_*.json") for label in LABELS):
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -140,9 +142,9 @@ def test_scores_of_answers_that_came_later_are_read(tmp_path, mera_ru):
     data = write_data(tmp_path / "closed", rows_per_type=4, answers=False)
     answered = write_data(tmp_path / "answered", rows_per_type=4)
     run(tmp_path / "results", ["riddles_closed"], skilled(0.5), data=data)
-    assert compare([tmp_path / "results"]).rows == []
+    assert compare_runs([tmp_path / "results"]).rows == []
     assert mera_ru("score", tmp_path / "results", "--data", answered).status == 0
-    comparison = compare([tmp_path / "results"])
+    comparison = compare_runs([tmp_path / "results"])
     assert "scores of riddles_closed are from scored_riddles_closed_" in joined(comparison.problems)
     [file] = (tmp_path / "results").rglob("scored_results_*.json")
     expected = json.loads(file.read_text(encoding="utf-8"))["results"]["riddles_closed"]
@@ -164,5 +166,5 @@ def test_a_field_of_a_users_own_rows_joins_no_documents(tmp_path):
         text = yaml.safe_dump({"task": "quiz", "dataset_kwargs": settings, "metadata": {"version": 1.0}})
         (folder / "quiz.yaml").write_text(text + "class: !function mera_ru_tasks.CustomTask\n", encoding="utf-8")
         run(tmp_path / name / "results", ["quiz"], task_folders=[folder])
-        estimates.append(compare([tmp_path / name / "results"]).rows[0].score)
+        estimates.append(compare_runs([tmp_path / name / "results"]).rows[0].score)
     assert estimates[0] == estimates[1]

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html.page import build
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
@@ -15,7 +15,7 @@ from tests.support.scripted import reference, run
 @pytest.fixture(scope="session")
 def report(results, tmp_path_factory):
     file = tmp_path_factory.mktemp("report") / "report.html"
-    file.write_text(build(compare([results], baseline=WEAK)), encoding="utf-8")
+    file.write_text(build(compare_runs([results], baseline=WEAK)), encoding="utf-8")
     return file
 
 
@@ -30,10 +30,10 @@ def opened(browser, report):
 
 @in_browser
 def test_the_board_shows_the_scores(opened, results):
-    comparison = compare([results], baseline=WEAK)
+    comparison = compare_runs([results], baseline=WEAK)
     text = opened.page.inner_text("#board")
     for row in comparison.rows:
-        if (row.metric, row.pipeline) == ("exact_match", STRICT):
+        if (row.metric, row.filter) == ("exact_match", STRICT):
             assert f"{row.score.value:.3f}" in text
     # Means are of the suite's three tasks; the best model stands first.
     assert opened.page.inner_text("#board tbody tr:first-child th").startswith("strong-7b")
@@ -49,7 +49,7 @@ def test_what_is_of_other_settings_or_tasks_stands_below(browser, results, tmp_p
     run(folder, ["riddles_sample"], reference, model="org/one-task")
     run(folder, ["mera_ru_sample_prefill"], lambda doc, prompt: reference(doc)[7:], model="org/prefilled")
     file = tmp_path / "report.html"
-    file.write_text(build(compare([folder], baseline=WEAK)), encoding="utf-8")
+    file.write_text(build(compare_runs([folder], baseline=WEAK)), encoding="utf-8")
     shown = Opened(browser, file)
     names = shown.page.locator("#board tbody th").all_inner_texts()
     shown.context.close()
@@ -72,7 +72,7 @@ def test_breakdowns_follow_the_choices(opened):
 
 @in_browser
 def test_filters_and_search_find_what_they_say(opened, results):
-    comparison = compare([results], baseline=WEAK)
+    comparison = compare_runs([results], baseline=WEAK)
     answers = {model: {} for model in comparison.models}
     for entry in comparison.entries:
         answers[entry.model] |= {(entry.task, key): answer for key, answer in entry.answers.items()}
@@ -112,7 +112,7 @@ def test_a_document_is_shown_whole_and_the_keyboard_reaches_it(opened, results):
     assert page.locator(".item[aria-selected=true]").count() == 1
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
-    entry = compare([results], baseline=WEAK).entries[0]
+    entry = compare_runs([results], baseline=WEAK).entries[0]
     answer = min(entry.answers.values(), key=lambda a: a.doc["meta"]["id"])
     detail = page.inner_text("#detail")
     assert page.evaluate("document.activeElement.id") == "detail"
@@ -157,6 +157,6 @@ def test_both_languages_both_themes_and_a_phone(browser, report, width, tmp_path
 
 
 def test_each_text_stands_once(results):
-    text = build(compare([results]))
-    two = build(compare([results, results]))
+    text = build(compare_runs([results]))
+    two = build(compare_runs([results, results]))
     assert len(text) == len(two)

@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html.page import build
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
@@ -88,12 +88,12 @@ def test_forty_injections_run_nothing_and_are_shown_as_text(browser, results, tm
     with_injections(folder)
     assert len(INJECTIONS) == 40
     file = tmp_path / "report.html"
-    file.write_text(build(compare([folder])), encoding="utf-8")
+    file.write_text(build(compare_runs([folder])), encoding="utf-8")
     shown = Opened(browser, file)
     page = shown.page
     tags = "document.querySelectorAll('img, iframe, object, embed, base, form, video, audio, link, template').length"
     before = page.evaluate(tags)
-    place = compare([folder]).tasks.index("riddles_open_sample")
+    place = compare_runs([folder]).tasks.index("riddles_open_sample")
     shown.filter(task=place)
     assert shown.count() == 40
     page.focus("#list")
@@ -116,7 +116,7 @@ def test_forty_injections_run_nothing_and_are_shown_as_text(browser, results, tm
 def test_the_file_holds_no_markup_of_the_data(results, tmp_path):
     folder = shutil.copytree(results, tmp_path / "results")
     with_injections(folder)
-    text = build(compare([folder]))
+    text = build(compare_runs([folder]))
     assert text.count("<script") == 3
     assert RAN not in text.replace("\\u003cscript\\u003e" + RAN, "").replace("onerror=" + RAN, "")
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mera_ru_tasks.compare.chance import chance_level
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.logs.lmeval import find_logs
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
@@ -14,7 +14,7 @@ from tests.support.scripted import run
 
 
 def test_scores_are_lm_evals(results):
-    comparison = compare([results])
+    comparison = compare_runs([results])
     checked = 0
     for log in find_logs([results]):
         label = STRONG_LABEL if log.run.model == STRONG else log.run.model
@@ -26,12 +26,12 @@ def test_scores_are_lm_evals(results):
     assert checked == 3 * (4 + 3 + 6 + 3)
     for model in (WEAK, MIDDLE):
         content = json.loads(results_file(results, model).read_text(encoding="utf-8"))
-        mean = next(r for r in comparison.means if (r.model, r.pipeline) == (model, STRICT))
+        mean = next(r for r in comparison.means if (r.model, r.filter) == (model, STRICT))
         assert mean.score.value == pytest.approx(content["results"]["mera_ru_sample"]["exact_match,strict-match"])
 
 
 def test_differences_are_paired_and_corrected(results):
-    comparison = compare([results], baseline=WEAK)
+    comparison = compare_runs([results], baseline=WEAK)
     strict = row_of(comparison, "riddles_sample", STRONG_LABEL)
     base = row_of(comparison, "riddles_sample", WEAK)
     assert strict.difference.estimate.value == pytest.approx(strict.score.value - base.score.value)
@@ -48,7 +48,7 @@ def test_differences_are_paired_and_corrected(results):
 
 
 def test_breakdowns_divide_what_they_say(results):
-    comparison = compare([results])
+    comparison = compare_runs([results])
     for task, by, parts in (
         ("enantiosemy_sample", "type", {"1", "2", "3", "4"}),
         ("enantiosemy_sample", "right_letters", {"1", "2", "3", "4"}),
@@ -57,7 +57,7 @@ def test_breakdowns_divide_what_they_say(results):
         (TASK, "type", {"1", "2", "3"}),
         (TASK, "prompt", {f"{kind}.{number}" for kind in "123" for number in "12345"}),
     ):
-        own = [s for s in comparison.slices if (s.task, s.by, s.model, s.pipeline) == (task, by, WEAK, STRICT)]
+        own = [s for s in comparison.slices if (s.task, s.by, s.model, s.filter) == (task, by, WEAK, STRICT)]
         assert {part.part for part in own} == parts
         right = sum(part.score.value * part.score.n for part in own)
         whole = row_of(comparison, task, WEAK).score
@@ -68,7 +68,7 @@ def test_breakdowns_divide_what_they_say(results):
     flexible = row_of(comparison, TASK, STRONG_LABEL, pipeline=FLEXIBLE).score.value
     assert format_gap.value.value == pytest.approx(flexible - row_of(comparison, TASK, STRONG_LABEL).score.value)
     assert format_gap.value.value > 0
-    open_gap = next(g for g in comparison.gaps if (g.kind, g.pipeline, g.model) == ("open_minus_closed", STRICT, WEAK))
+    open_gap = next(g for g in comparison.gaps if (g.kind, g.filter, g.model) == ("open_minus_closed", STRICT, WEAK))
     scores = [row_of(comparison, task, WEAK).score.value for task in ("riddles_open_sample", "riddles_sample")]
     assert open_gap.value.value == pytest.approx(scores[0] - scores[1])
 
@@ -122,7 +122,7 @@ def test_the_newest_log_wins_and_the_choice_is_told(copied, mera_ru):
 
 @pytest.mark.parametrize("name", [STRONG, "strong-7b", "middle-1b", MIDDLE])
 def test_the_baseline_is_named_in_any_usual_way(results, name):
-    assert compare([results], baseline=name).baseline.endswith(name.rpartition("/")[2])
+    assert compare_runs([results], baseline=name).baseline.endswith(name.rpartition("/")[2])
 
 
 def test_an_unknown_baseline_is_told_with_those_there_are(results, mera_ru):
@@ -146,6 +146,6 @@ def test_the_chance_of_groups_is_of_those_that_count(copied):
     ]
     assert len(kept) < len(lines)
     log.write_text("".join(kept), encoding="utf-8")
-    row = row_of(compare([copied]), TASK, WEAK, "group_exact_match")
+    row = row_of(compare_runs([copied]), TASK, WEAK, "group_exact_match")
     assert (row.score.n, row.chance) == (19, 0)
     assert joined(row.incomplete) == f"57 of 60 documents of {TASK}"

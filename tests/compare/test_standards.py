@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.judge.run import check
 from mera_ru_tasks.scoring.metrics import STRICT
@@ -77,17 +77,18 @@ def test_scores_are_compared_only_where_one_judge_gave_them(tmp_path, judge, pip
     judge(TWO, pipeline, score=0, **other)
     results = tmp_path / "results"
     row, asked = (
-        row_of(compare([results], baseline=ONE, across_settings=across), TASK, TWO, "judge_score", pipeline)
+        row_of(compare_runs([results], baseline=ONE, across_settings=across), TASK, TWO, "judge_score", pipeline)
         for across in (False, True)
     )
     assert asked.difference.estimate.value == -1
     if reason is None:
         assert row.difference == asked.difference
-        assert joined(row.remarks).startswith("the judge of both is org/judge with the prompt judge_1-")
+        [named] = row.notes
+        assert (named.code, dict(named.values)["judge"]) == ("judged-by", "org/judge")
     else:
         assert row.difference is None
         assert reason in joined(row.why_not)
-        assert reason in joined(asked.remarks)
+        assert reason in joined(asked.notes)
     assert not any(KEY.encode() in file.read_bytes() for file in results.rglob("*") if file.is_file())
 
 
@@ -135,12 +136,12 @@ def test_scores_of_a_judge_that_is_not_known_are_shown_and_not_compared(tmp_path
     for model in (ONE, TWO):
         judge(model, pipeline)
     forget(tmp_path / "results")
-    rows = compare([tmp_path / "results"], baseline=ONE).rows
-    [row] = [r for r in rows if (r.metric, r.pipeline) == ("judge_score", pipeline) and r.model != ONE]
+    rows = compare_runs([tmp_path / "results"], baseline=ONE).rows
+    [row] = [r for r in rows if (r.metric, r.filter) == ("judge_score", pipeline) and r.model != ONE]
     assert row.score.value == 1
     assert row.difference is None
-    assert f"the judge of {row.model} is not known" in joined(row.why_not)
-    [exact] = [r for r in rows if (r.metric, r.pipeline) == ("exact_match", STRICT) and r.model != ONE]
+    assert [(one.code, dict(one.values)) for one in row.why_not] == [("unknown-judge", {"models": row.model})]
+    [exact] = [r for r in rows if (r.metric, r.filter) == ("exact_match", STRICT) and r.model != ONE]
     assert exact.difference is not None
 
 
@@ -166,7 +167,7 @@ def test_scores_of_several_judges_have_no_mean(results, tmp_path, judged, mera_r
     wanted = ("mean sample", "judge_score", AFTERWARDS)
 
     def means():
-        return [r for r in compare([folder]).means if (r.task, r.metric, r.pipeline) == wanted]
+        return [r for r in compare_runs([folder]).means if (r.task, r.metric, r.filter) == wanted]
 
     judged(lambda: mera_ru("judge", folder))
     assert len(means()) == 1
@@ -184,22 +185,22 @@ def test_scores_against_other_references_are_not_compared(tmp_path, data, mera_r
     ]
     other = data_folder(tmp_path / "corrected", "riddles", corrected)
     assert mera_ru("score", log_file(folder, TWO, TASK), "--data", other).status == 0
-    row = row_of(compare([folder], baseline=ONE), TASK, TWO)
+    row = row_of(compare_runs([folder], baseline=ONE), TASK, TWO)
     assert row.score.value == 5 / 8
     assert row.difference is None
     reason = "5 of 8 documents are scored against other references"
     assert reason in joined(row.why_not)
-    asked = row_of(compare([folder], baseline=ONE, across_settings=True), TASK, TWO)
-    assert reason in joined(asked.remarks)
+    asked = row_of(compare_runs([folder], baseline=ONE, across_settings=True), TASK, TWO)
+    assert reason in joined(asked.notes)
     # Both against the same ones, or one against the logged ones again.
     assert mera_ru("score", log_file(folder, ONE, TASK), "--data", other).status == 0
-    assert row_of(compare([folder], baseline=ONE), TASK, TWO).difference.estimate.value == 0
+    assert row_of(compare_runs([folder], baseline=ONE), TASK, TWO).difference.estimate.value == 0
     file = log_file(folder, ONE, TASK)
     edit_rows(
         file.with_name(file.name.replace("samples_", "scored_")),
         lambda line: {name: value for name, value in line.items() if name != "reference"},
     )
-    assert "8 of 8 documents" in joined(row_of(compare([folder], baseline=ONE), TASK, TWO).why_not)
+    assert "8 of 8 documents" in joined(row_of(compare_runs([folder], baseline=ONE), TASK, TWO).why_not)
 
 
 def test_verdicts_against_other_references_are_not_compared(tmp_path, data, judge, judged, mera_ru):
@@ -207,7 +208,7 @@ def test_verdicts_against_other_references_are_not_compared(tmp_path, data, judg
     run(tmp_path / "results", [TASK], lambda doc, prompt: "Ответ: не знаю", data=data, model=TWO)
     other = data_folder(tmp_path / "o", "riddles", [{**riddle(n), "outputs": "лёд"} for n in range(1, 9)])
     judged(lambda: mera_ru("judge", log_file(tmp_path / "results", TWO, TASK), "--data", other), score=0)
-    row = row_of(compare([tmp_path / "results"], baseline=ONE), TASK, TWO, "judge_score", AFTERWARDS)
+    row = row_of(compare_runs([tmp_path / "results"], baseline=ONE), TASK, TWO, "judge_score", AFTERWARDS)
     assert row.difference is None
     assert "8 of 8 documents are scored against other references" in joined(row.why_not)
 
@@ -216,4 +217,4 @@ def test_scores_made_again_by_the_same_references_are_compared_with_logged_ones(
     for model, skill in ((ONE, 0.3), (TWO, 0.9)):
         run(tmp_path / "results", [TASK], skilled(skill), data=data, model=model)
     assert mera_ru("score", log_file(tmp_path / "results", TWO, TASK)).status == 0
-    assert row_of(compare([tmp_path / "results"], baseline=ONE), TASK, TWO).difference is not None
+    assert row_of(compare_runs([tmp_path / "results"], baseline=ONE), TASK, TWO).difference is not None

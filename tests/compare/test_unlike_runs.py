@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html.page import build
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
@@ -54,14 +54,14 @@ def with_other_prompts(folder):
 )
 def test_unlike_runs_are_not_compared_unless_asked(copied, mera_ru, make, reason):
     make(copied)
-    comparison = compare([copied], baseline=WEAK)
+    comparison = compare_runs([copied], baseline=WEAK)
     row = row_of(comparison, TASK, "org/other")
     assert row.difference is None
     assert reason in joined(row.why_not)
     assert reason in mera_ru("compare", copied, "--baseline", WEAK).out.replace("\n", " ")
-    asked = row_of(compare([copied], baseline=WEAK, across_settings=True), TASK, "org/other")
+    asked = row_of(compare_runs([copied], baseline=WEAK, across_settings=True), TASK, "org/other")
     assert asked.difference is not None
-    assert reason in joined(asked.remarks)
+    assert reason in joined(asked.notes)
     # The others are compared as before.
     assert row_of(comparison, TASK, MIDDLE).difference is not None
 
@@ -70,30 +70,30 @@ def test_other_documents_are_never_compared(tmp_path):
     for seed, model in enumerate(("org/one", "org/two")):
         data = write_data(tmp_path / f"data{seed}", rows_per_type=4, seed=seed)
         run(tmp_path / "results", ["riddles_closed"], model=model, data=data)
-    row = row_of(compare([tmp_path / "results"], across_settings=True), "riddles_closed", "org/two")
+    row = row_of(compare_runs([tmp_path / "results"], across_settings=True), "riddles_closed", "org/two")
     assert row.difference is None
     assert "no document in common" in joined(row.why_not)
 
 
 def test_a_prefilled_run_is_compared_with_a_plain_one_only_when_asked(copied, mera_ru):
     run(copied, [f"{TASK}_prefill"], lambda doc, prompt: reference(doc)[6:], model="org/base")
-    apart = compare([copied], baseline=WEAK)
+    apart = compare_runs([copied], baseline=WEAK)
     assert row_of(apart, f"{TASK}_prefill", "org/base").difference is None
-    together = compare([copied], baseline=WEAK, across_settings=True)
+    together = compare_runs([copied], baseline=WEAK, across_settings=True)
     row = row_of(together, TASK, "org/base · prefilled")
     assert row.difference.estimate.value > 0
-    assert str(row.remarks[0]) == "the prompts' end: prefilled against plain"
+    assert dict(row.notes[0].values)["name"].code == "prompt-end"
     table = mera_ru("compare", copied, "--baseline", WEAK, "--across-settings").out.replace("\n", " ")
-    assert "* org/base · prefilled against org/weak-160m: the prompts' end: prefilled against plain" in table
+    assert f"* org/base · prefilled against org/weak-160m: {row.notes[0].message}" in table
 
 
 def test_chat_templates_may_differ_and_it_is_said(copied, monkeypatch):
     run(copied, [TASK], model="org/chat-one", apply_chat_template=True)
     monkeypatch.setattr(ScriptedModel, "apply_chat_template", other_template)
     run(copied, [TASK], model="org/chat-two", apply_chat_template=True)
-    row = row_of(compare([copied], baseline="org/chat-one"), TASK, "org/chat-two")
+    row = row_of(compare_runs([copied], baseline="org/chat-one"), TASK, "org/chat-two")
     assert row.difference is not None
-    assert joined(row.remarks) == "the prompts hold the same questions in different chat templates"
+    assert joined(row.notes) == "the prompts hold the same questions in different chat templates"
 
 
 def other_template(self, history, add_generation_prompt=True):
@@ -134,15 +134,15 @@ def test_other_shots_are_other_prompts_whatever_wraps_them(tmp_path, monkeypatch
         monkeypatch.setattr(ScriptedModel, "apply_chat_template", other_template)
         monkeypatch.setattr(ScriptedModel, "chat_template", lambda self, name: "another")
     run(results, [task], model="org/two", **{**given, **settings(tmp_path / "second")})
-    row = row_of(compare([results], baseline="org/one"), task, "org/two")
+    row = row_of(compare_runs([results], baseline="org/one"), task, "org/two")
     if reason:
         assert row.difference is None
         assert reason in joined(row.why_not)
-        asked = row_of(compare([results], baseline="org/one", across_settings=True), task, "org/two")
-        assert "different chat templates" not in joined(asked.remarks)
+        asked = row_of(compare_runs([results], baseline="org/one", across_settings=True), task, "org/two")
+        assert "chat-templates" not in {one.code for one in asked.notes}
     else:
         assert row.difference is not None
-        assert ("different chat templates" in joined(row.remarks)) == (templates == "two")
+        assert ("chat-templates" in {one.code for one in row.notes}) == (templates == "two")
 
 
 def forget_the_shots(content):
@@ -160,9 +160,9 @@ def test_prompts_are_not_called_the_same_where_that_is_not_sure(tmp_path, monkey
     for model in ("org/one", "org/two"):
         run(results, [task], model=model, num_fewshot=2, apply_chat_template=True, **data)
         monkeypatch.setattr(ScriptedModel, "apply_chat_template", other_template)
-    assert row_of(compare([results], baseline="org/one"), task, "org/two").difference is not None
+    assert row_of(compare_runs([results], baseline="org/one"), task, "org/two").difference is not None
     edit_json(results_file(results, "org/two"), change)
-    row = row_of(compare([results], baseline="org/one"), task, "org/two")
+    row = row_of(compare_runs([results], baseline="org/one"), task, "org/two")
     assert joined(row.why_not) == "8 of 8 common documents have other prompts"
 
 
@@ -212,8 +212,8 @@ def test_a_difference_over_a_part_of_what_a_score_is_over_is_marked(copied, mera
     for form in ("table", "markdown"):
         shown = mera_ru("compare", *logs, "--baseline", WEAK, "--format", form).out.replace("\\", "")
         assert all(f"* {MIDDLE} against {WEAK}: {text}." in shown for text in texts.values())
-    page = build(compare([copied], baseline=WEAK))
+    page = build(compare_runs([copied], baseline=WEAK))
     assert texts["exact_match"] in page
-    assert f"разность в {TASK} посчитана по тем заданиям, за которые балл есть у обоих: 59" in page
-    mean = next(r for r in compare([copied], baseline=WEAK).means if (r.model, r.pipeline) == (MIDDLE, FLEXIBLE))
-    assert joined(mean.remarks) == texts["exact_match"]
+    assert f"разность в {TASK} посчитана по заданиям с баллами обеих моделей: 59" in page
+    mean = next(r for r in compare_runs([copied], baseline=WEAK).means if (r.model, r.filter) == (MIDDLE, FLEXIBLE))
+    assert joined(mean.notes) == texts["exact_match"]

@@ -34,7 +34,7 @@ STRONG_LABEL = "strong-7b"
 
 def row_of(comparison, task, model, metric="exact_match", pipeline=STRICT):
     wanted = (task, model, metric, pipeline)
-    return next(r for r in comparison.rows if (r.task, r.model, r.metric, r.pipeline) == wanted)
+    return next(r for r in comparison.rows if (r.task, r.model, r.metric, r.filter) == wanted)
 
 
 def results_file(folder, model):

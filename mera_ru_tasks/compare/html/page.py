@@ -13,7 +13,7 @@ from typing import Any
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.export import to_data
 from mera_ru_tasks.compare.html.samples import pack
-from mera_ru_tasks.compare.notes import RUSSIAN, joined
+from mera_ru_tasks.compare.notes import RUSSIAN, fragment, joined, sentence
 from mera_ru_tasks.textutil import encodable
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -70,15 +70,17 @@ def _data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _russian(comparison: Comparison) -> dict[str, str]:
-    """The remarks in Russian, by their English texts, which the data hold."""
+    """Return the notes in Russian, by their English texts, which the data hold."""
     rows = (*comparison.rows, *comparison.means)
-    singly = (
-        *comparison.choices,
-        *comparison.problems,
-        *(one for row in rows for one in (*row.incomplete, *row.remarks)),
-    )
-    together = {row.why_not for row in rows} | {(one,) for one in singly}
-    return {joined(found, shared=True): joined(found, RUSSIAN, shared=True) for found in together}
+    russian = {
+        sentence(one, shared=True): sentence(one, RUSSIAN, shared=True)
+        for one in (*comparison.choices, *comparison.problems)
+    }
+    for row in rows:
+        russian[joined(row.why_not, shared=True)] = joined(row.why_not, RUSSIAN, shared=True)
+        for one in (*row.incomplete, *row.notes):
+            russian[fragment(one, shared=True)] = fragment(one, RUSSIAN, shared=True)
+    return russian
 
 
 def _json(value: Any) -> str:

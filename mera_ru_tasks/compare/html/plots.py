@@ -71,8 +71,8 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
 def _plots(comparison: Comparison) -> Iterator[tuple[str, Sequence[Panel]]]:
     """The plots by their file's name."""
     rows = [*comparison.means, *comparison.rows]
-    for task, metric, pipeline in dict.fromkeys((row.task, row.metric, row.pipeline) for row in rows):
-        own = [row for row in rows if (row.task, row.metric, row.pipeline) == (task, metric, pipeline)]
+    for task, metric, pipeline in dict.fromkeys((row.task, row.metric, row.filter) for row in rows):
+        own = [row for row in rows if (row.task, row.metric, row.filter) == (task, metric, pipeline)]
         scores = [(row.model, row.score) for row in own]
         panels = [
             Panel(f"{task}: {metric}, {pipeline}", scores, next((r.chance for r in own if r.chance is not None), None))
@@ -80,11 +80,11 @@ def _plots(comparison: Comparison) -> Iterator[tuple[str, Sequence[Panel]]]:
         if differences := [(row.model, row.difference.estimate) for row in own if row.difference]:
             panels.append(Panel(f"difference against {comparison.baseline}", differences, 0.0, None))
         yield _name("scores", task, metric, pipeline), panels
-    for task, by, pipeline in dict.fromkeys((part.task, part.by, part.pipeline) for part in comparison.slices):
-        slices = [part for part in comparison.slices if (part.task, part.by, part.pipeline) == (task, by, pipeline)]
+    for task, by, pipeline in dict.fromkeys((part.task, part.by, part.filter) for part in comparison.slices):
+        slices = [part for part in comparison.slices if (part.task, part.by, part.filter) == (task, by, pipeline)]
         yield _name("by", by, task, pipeline), _part_panels(slices)
-    for kind, task, pipeline in dict.fromkeys((gap.kind, gap.task, gap.pipeline) for gap in comparison.gaps):
-        found = [gap for gap in comparison.gaps if (gap.kind, gap.task, gap.pipeline) == (kind, task, pipeline)]
+    for kind, task, pipeline in dict.fromkeys((gap.kind, gap.task, gap.filter) for gap in comparison.gaps):
+        found = [gap for gap in comparison.gaps if (gap.kind, gap.task, gap.filter) == (kind, task, pipeline)]
         title = "flexible − strict" if kind == breakdowns.FORMAT else f"open − closed, {pipeline}"
         panel = Panel(f"{task}: {title}", [(gap.model, gap.value) for gap in found], 0.0, None)
         yield _name("within", kind, task, pipeline), [panel]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mera_ru_tasks.compare import notes
-from mera_ru_tasks.compare.compare import compare
+from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.export import to_markdown
 from mera_ru_tasks.compare.html.page import build
 from mera_ru_tasks.scoring.metrics import STRICT
@@ -31,7 +31,7 @@ def test_remarks_are_in_the_pages_language_and_name_no_folder(browser, results, 
     log.write_bytes(log.read_bytes()[:-300])
     results_file(folder, "/models/local/strong-7b").unlink()
     file = tmp_path / "report.html"
-    comparison = compare([folder], baseline=WEAK)
+    comparison = compare_runs([folder], baseline=WEAK)
     file.write_text(build(comparison), encoding="utf-8")
     for text in (file.read_text(encoding="utf-8"), to_markdown(comparison)):
         assert str(tmp_path) not in text
@@ -46,7 +46,7 @@ def test_remarks_are_in_the_pages_language_and_name_no_folder(browser, results, 
     assert "the number of shots: 2 against 0" in english["#board-notes"]
     assert "12 из 60 заданий в riddles_sample" in russian["#board-notes"]
     assert "12 of 60 documents of riddles_sample" in english["#board-notes"]
-    assert "org/weak-160m, прогон 20" in russian["#choices"]
+    assert "org/weak-160m: прогон 20" in russian["#choices"]
     for place, text in russian.items():
         words = re.sub(r"`.*?`|--\w+|[\w./-]*(_|\d)[\w./-]*|JSON|org/\w+|other", "", text)
         assert not re.findall(r"[A-Za-z]{3,}", words), place
@@ -57,8 +57,9 @@ def test_remarks_are_in_the_pages_language_and_name_no_folder(browser, results, 
 @pytest.mark.parametrize("key", json.loads(TEXTS.read_text(encoding="utf-8")))
 def test_each_remark_has_both_languages_with_the_same_gaps(key):
     texts = json.loads(TEXTS.read_text(encoding="utf-8"))[key]
-    gaps = {language: set(re.findall(r"\{(\w+)\}", text)) for language, text in texts.items()}
-    assert gaps.keys() == {"en", "ru"}
+    assert texts.get("severity", "note") in ("note", "warning")
+    assert texts.get("hint", texts["message"]).keys() == texts["message"].keys() == {"en", "ru"}
+    gaps = {language: set(re.findall(r"\{(\w+)\}", text)) for language, text in texts["message"].items()}
     # What Python or a library said of a fault is English alone; the line and file are named instead.
     assert gaps["en"] - {"fault", "error"} <= gaps["ru"]
     assert gaps["ru"] <= gaps["en"] | {"file", "line"}
@@ -86,4 +87,4 @@ def test_labels_show_as_little_of_a_path_as_tells_models_apart(names, labels, tm
         date = f"2026-01-01T00-00-0{number}"
         (folder / f"samples_riddles_sample_{date}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         (folder / f"results_{date}.json").write_text(json.dumps({"model_name": name}), encoding="utf-8")
-    assert compare([tmp_path]).models == labels
+    assert compare_runs([tmp_path]).models == labels

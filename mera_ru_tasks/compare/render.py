@@ -1,9 +1,13 @@
-"""A comparison as tables of text, which the terminal and Markdown show alike."""
+"""Render a comparison as tables of text, which the terminal and Markdown share; print them in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from rich import box
+from rich.table import Column
+from rich.table import Table as RichTable
 
 from mera_ru_tasks.compare import breakdowns
 from mera_ru_tasks.compare.breakdowns import Slice, Spread
@@ -12,6 +16,7 @@ from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.compare.results import MEAN, Row
 from mera_ru_tasks.compare.stats import Estimate
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
+from mera_ru_tasks.textutil import cell, console, say
 
 _BY = {
     breakdowns.TYPE: "by type",
@@ -22,14 +27,14 @@ _BY = {
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table of text.
 
     Attributes:
         title: its title.
         columns: the columns' names.
-        texts: how many columns at the left hold text; the others hold numbers.
-        sections: the rows, in groups between which there is a line.
-        notes: what is said below.
+        texts: the number of text columns at the left; the other columns hold numbers.
+        sections: the rows, in groups separated by a line.
+        notes: the sentences below it.
     """
 
     title: str
@@ -40,27 +45,27 @@ class Table:
 
 
 def number(value: float | None) -> str:
-    """A score with three decimals."""
+    """Format a score with three decimals."""
     return "–" if value is None else f"{value:.3f}"
 
 
 def signed(value: float) -> str:
-    """A difference with its sign."""
+    """Format a difference with its sign."""
     return f"{value:+.3f}".replace("-", "−")
 
 
 def p_value(value: float | None) -> str:
-    """A p-value."""
+    """Format a p-value."""
     return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def interval(estimate: Estimate) -> str:
-    """An interval in brackets."""
+    """Format an interval in brackets."""
     return f"[{number(estimate.low)}, {number(estimate.high)}]".replace("-", "−")
 
 
 def tables(comparison: Comparison) -> Iterator[Table]:
-    """All tables, the means over tasks first."""
+    """Yield all tables, the means over tasks first."""
     yield from _means(comparison)
     yield from _tasks(comparison)
     if gaps := list(_gaps(comparison)):
@@ -79,7 +84,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
 
 
 def brief(comparison: Comparison) -> list[Table]:
-    """The means over tasks; the tasks' scores where there is no mean."""
+    """Return the tables of the means over tasks, or those of the tasks if there is no mean."""
     return list(_means(comparison)) or list(_tasks(comparison))
 
 
@@ -110,9 +115,9 @@ def _scores(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
     notes: dict[str, None] = {}
     with_difference = comparison.baseline is not None
     for row in rows:
-        section = sections.setdefault((row.metric, row.pipeline), [])
+        section = sections.setdefault((row.metric, row.filter), [])
         cells = [
-            *((row.metric, row.pipeline) if not section else ("", "")),
+            *((row.metric, row.filter) if not section else ("", "")),
             row.model,
             number(row.score.value),
             interval(row.score),
@@ -136,9 +141,9 @@ def _difference(row: Row, notes: dict[str, None], baseline: str | None) -> list[
             notes[f"{row.model} is not compared with {baseline}: {joined(row.why_not, shared=True)}."] = None
         return ["–", "", "", ""]
     mark = ""
-    if row.remarks:
+    if row.notes:
         mark = " *"
-        notes[f"* {row.model} against {baseline}: {joined(row.remarks, shared=True)}."] = None
+        notes[f"* {row.model} against {baseline}: {joined(row.notes, shared=True)}."] = None
     found = row.difference
     return [signed(found.estimate.value) + mark, interval(found.estimate), p_value(found.p), p_value(row.p_holm)]
 
@@ -150,7 +155,7 @@ def _by_part(comparison: Comparison, task: str, by: str, slices: Sequence[Slice]
         ["documents", *(str(first[part].score.n) for part in parts)],
         ["chance", *(number(first[part].chance) for part in parts)],
     ]
-    found = {(part.model, part.part, part.pipeline): part.score.value for part in slices}
+    found = {(part.model, part.part, part.filter): part.score.value for part in slices}
     models = [model for model in comparison.models if any(part.model == model for part in slices)]
     rows = [[model, *(_both(found, model, part) for part in parts)] for model in models]
     return Table(f"{task}, exact_match {_BY[by]}, strict / flexible", ["model", *parts], 1, [head, rows], [])
@@ -163,8 +168,8 @@ def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) ->
         if prompt not in kinds.setdefault(kind, []):
             kinds[kind].append(prompt)
     prompts = sorted({prompt for found in kinds.values() for prompt in found}, key=int)
-    found = {(part.model, part.part, part.pipeline): part.score.value for part in slices}
-    spread = {(s.kind, s.model, s.pipeline): s for s in spreads}
+    found = {(part.model, part.part, part.filter): part.score.value for part in slices}
+    spread = {(s.kind, s.model, s.filter): s for s in spreads}
     sections = []
     for kind in kinds:
         rows: list[list[str]] = []
@@ -182,11 +187,34 @@ def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) ->
 
 
 def _both(found: dict[tuple[str, str, str], float], model: str, part: str) -> str:
-    values = [found.get((model, part, pipeline)) for pipeline in (STRICT, FLEXIBLE)]
+    values = [found.get((model, part, name)) for name in (STRICT, FLEXIBLE)]
     return " / ".join("–" if value is None else f"{value:.2f}" for value in values)
 
 
 def _gaps(comparison: Comparison) -> Iterator[list[str]]:
     for gap in comparison.gaps:
-        what = "flexible − strict" if gap.kind == breakdowns.FORMAT else f"open − closed, {gap.pipeline}"
+        what = "flexible − strict" if gap.kind == breakdowns.FORMAT else f"open − closed, {gap.filter}"
         yield [gap.task, what, gap.model, signed(gap.value.value), interval(gap.value)]
+
+
+def show(tables: Iterable[Table]) -> None:
+    """Print tables to standard output."""
+    terminal = console()
+    for table in tables:
+        terminal.print(_rich(table))
+        for note in table.notes:
+            say(note)
+        say("")
+
+
+def _rich(table: Table) -> RichTable:
+    columns = [
+        Column(cell(name), justify="left" if place < table.texts else "right", overflow="fold")
+        for place, name in enumerate(table.columns)
+    ]
+    shown = RichTable(*columns, title=cell(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for section in table.sections:
+        for row in section:
+            shown.add_row(*map(cell, row))
+        shown.add_section()
+    return shown

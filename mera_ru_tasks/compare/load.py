@@ -225,7 +225,7 @@ def _read(
     if broken:
         first, file = broken[0], log.file.name
         more = note("more-lines", n=len(broken) - 1) if len(broken) > 1 else ""
-        kept = note("others-shown" if answers else "nothing_left")
+        kept = note("others-shown" if answers else "nothing-left")
         problems.append(
             note("broken-lines", model, file=file, line=first.line, fault=first.message, more=more, kept=kept)
         )

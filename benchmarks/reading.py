@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import Measurement, in_turns, median_seconds, seconds_of_call
 from mera_ru_tasks.data.benchmarks import ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT, PHRASE, SEVERAL_OF_SIX, AnswerFormat
-from mera_ru_tasks.harness.task import FlexibleExtract, StrictMatch, process_results
+from mera_ru_tasks.harness.filters import FlexibleExtract, StrictMatch, process_results
 from mera_ru_tasks.scoring.extract import read
 
 # About 200 characters each, as instruction-tuned models write: the answer last, first, under a heading, in quotes.

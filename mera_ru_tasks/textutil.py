@@ -1,50 +1,65 @@
-"""Text for people's eyes. Data and responses are hostile text: none of it may steer the terminal."""
+"""Text for terminals, messages and files. Data and responses are hostile: they must not control a terminal."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+# A lone surrogate: half of a character, which JSON and Python strings can hold but no file or request can.
+LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# A shorter API key is a placeholder (`none`, `EMPTY`) or a word, and replacing it everywhere would damage other text.
+SHORTEST_KEY = 6
+
+_WIDE = 160
+
+
+def encodable(text: str) -> str:
+    """Replace each lone surrogate by U+FFFD, so that the text can be written to a file."""
+    return LONE_SURROGATE.sub("\ufffd", text)
 
 
 def printable(text: object) -> str:
-    """Escape control characters, bidirectional overrides and half characters; keep line ends and tabs."""
+    """Escape control characters, bidirectional overrides and lone surrogates; keep line ends and tabs."""
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], str(text))
 
 
 def in_json(text: str) -> str:
-    """A JSON text in which such characters are spelled as JSON does; they stand in its strings alone."""
+    """Escape the same characters in a JSON text as JSON does; they can only occur inside its strings."""
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def encodable(text: str) -> str:
-    """The text with halves of characters, which no file can hold, replaced."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the known names closest to an unknown one, or with all of them if none is close."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
+    if near:
+        return f"Did you mean {' or '.join(map(repr, near))}?"
+    return f"There are: {', '.join(names)}."
 
 
 def say(text: object) -> None:
-    """Print to standard output."""
+    """Print a text safely to standard output."""
     print(printable(text))
 
 
 def cell(text: object) -> Text:
-    """A table's cell with this text, whatever markup it looks like."""
+    """Return a table cell that shows the text as it is, without interpreting markup in it."""
     from rich.text import Text
 
     return Text(printable(text))
 
 
 def console() -> Console:
-    """Where tables are printed; wide enough for them where standard output is no terminal."""
+    """Return the console for tables, wide enough for them if standard output is not a terminal."""
     from rich.console import Console
 
     terminal = Console(highlight=False)
     return terminal if terminal.is_terminal else Console(highlight=False, width=_WIDE)
-
-
-_WIDE = 160

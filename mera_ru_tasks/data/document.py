@@ -79,7 +79,7 @@ def show(name: str, identity: int | None = None, *, shots: bool = False, data: P
 
 def read(shown: Shown, response: str) -> Readings:
     """Read and score a response with the functions that a run calls."""
-    from mera_ru_tasks.harness.task import FlexibleExtract, process_results
+    from mera_ru_tasks.harness.filters import FlexibleExtract, process_results
 
     extraction = FlexibleExtract(shown.prefix).apply([[response]], [shown.doc])[0]
     return Readings(

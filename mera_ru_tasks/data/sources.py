@@ -12,8 +12,8 @@ from mera_ru_tasks.data.files import benchmark_folder, dataset_folder, fill_in_p
 from mera_ru_tasks.data.load import Splits, load_rows
 from mera_ru_tasks.data.schema import Problem
 from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.names import suggest
 from mera_ru_tasks.paths import expanded, sample_folder, task_names
+from mera_ru_tasks.textutil import suggest
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""A user's own dataset in MERA's format as a task: a short YAML file names the data and the form of their answers.
+"""A user's own dataset in MERA's format as a task.
+
+A short YAML file names the data and the form of the answers:
 
     task: school_riddles
     class: !function mera_ru_tasks.CustomTask
@@ -8,8 +10,9 @@
     metadata:
       version: 1.0
 
-All else is as in this package's own tasks: the same checks of the data, pipelines and metrics, from the same base YAML
-files. lm-eval can only include a file by its path, which differs from machine to machine; a class it imports by name.
+Everything else is as in this package's own tasks: the same checks of the data, filters and metrics, from the same
+shared YAML files. lm-eval includes a file only by its path, which differs between machines. A class is imported by
+name.
 """
 
 from __future__ import annotations
@@ -22,24 +25,26 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.custom import own_benchmark
 from mera_ru_tasks.errors import TaskError
-from mera_ru_tasks.harness import task
-from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.harness import patches, task
+from mera_ru_tasks.paths import shared_yaml
+from mera_ru_tasks.scoring.metrics import METRICS
 
 
 class CustomTask(task.MeraTask):
-    """A task on a dataset that is not one of MERA Text 2.0, but has its format."""
+    """A task on a dataset that is not part of MERA Text 2.0 but has its format."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Take the content of the user's YAML file, with lm-eval's own keys beside ours.
+        """Take the content of the user's YAML file: lm-eval's own keys and this package's.
 
         Raises:
-            TaskError: a setting is unknown, missing or wrong; the message names the task, the setting and the remedy.
+            TaskError: a setting is unknown, missing or invalid; the message names the task, the setting and the fix.
             DataError: as `data.load` raises it.
         """
+        patches.prepare_lm_eval()
         if "gen_prefix" in config:
             raise TaskError(
-                f"The task {config['task']!r}, `gen_prefix`: the readings would not know of it. For a prompt that ends "
-                "in the marker write `mera_ru_prefill: true` under `dataset_kwargs`."
+                f"The task {config['task']!r}, `gen_prefix`: after the run the scores could not take it into account. "
+                "For a prompt that ends in the marker write `mera_ru_prefill: true` under `dataset_kwargs`."
             )
         settings = config.get("dataset_kwargs") or {}
         self._benchmark = own_benchmark(config["task"], settings)
@@ -59,18 +64,18 @@ class CustomTask(task.MeraTask):
         )
 
 
-def _base_name(answer_format: AnswerFormat) -> str:
-    """The base file of the benchmark with the same kind of answers."""
+def _metrics_name(answer_format: AnswerFormat) -> str:
+    """Return the name of the shared file with the metrics of such answers."""
     if not answer_format.choices:
-        return "_riddles_yaml"
-    return "_enantiosemy_yaml" if answer_format.max_choices > 1 else "_russian_regions_yaml"
+        return "phrase"
+    return "multi_choice" if answer_format.max_choices > 1 else "choice"
 
 
 def _base_config(formats: Iterable[AnswerFormat], *, prefill: bool) -> dict[str, Any]:
-    """What this package's own tasks with such answers include, but for metrics over groups."""
+    """Return what this package's own tasks with such answers include, without the metrics over groups."""
     config: dict[str, Any] = {}
-    for name in ("_task_yaml", "_prefill_yaml" if prefill else "_plain_yaml", _base_name(next(iter(formats)))):
-        config |= load_yaml(yaml_folder() / name)
+    for name in ("base", "prefill" if prefill else "plain", _metrics_name(next(iter(formats)))):
+        config |= load_yaml(shared_yaml(name))
     del config["custom_dataset"]
-    metrics = [metric for metric in config["metric_list"] if not metric["metric"].startswith("group_")]
+    metrics = [metric for metric in config["metric_list"] if not METRICS[metric["metric"]].grouped]
     return {**config, "metric_list": metrics}

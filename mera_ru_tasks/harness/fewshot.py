@@ -1,4 +1,4 @@
-"""Which shots stand before a document."""
+"""Which shots come before a document."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ from mera_ru_tasks.errors import DataError
 
 
 class ShotsSampler(ContextSampler):  # type: ignore[misc]
-    """The same shots before every document, chosen by the few-shot seed.
+    """Take the same shots for every document, chosen by the few-shot seed.
 
-    lm-eval's own sampler draws anew for each document, so that a document's prompt, and with it the score, would depend
-    on `--limit`, on the documents' order and on how they are spread over processes. It also tells documents apart by
-    comparing them whole, and takes shots without an answer.
+    lm-eval's own sampler draws new shots for each document. A document's prompt and score would then depend on
+    `--limit`, on the order of the documents and on their distribution over processes. It also compares whole documents
+    to leave out the tested one, and takes shots without an answer.
     """
 
     def sample(
         self, n: int, eval_doc: Mapping[str, Any] | None = None, df: Sequence[Any] | None = None, **kwargs: Any
     ) -> Sequence[Any]:
-        """Take `n` answered shots, never the document under test; raises DataError where there are fewer."""
+        """Return `n` answered shots, never the tested document itself.
+
+        Raises:
+            DataError: the data have fewer answered shots.
+        """
         tested = eval_doc["meta"]["id"] if eval_doc else None
         shots = [shot for shot in self._shuffled if shot["meta"]["id"] != tested]
         if n > len(shots):
@@ -36,13 +40,13 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
         return shots[:n]
 
     def set_rnd(self, rnd: int | None) -> ShotsSampler:
-        """Choose the order in which shots are taken, by lm-eval's few-shot seed."""
+        """Choose the order of the shots by lm-eval's few-shot seed."""
         super().set_rnd(rnd)
         self.__dict__.pop("_shuffled", None)
         return self
 
     def digest(self, n: int) -> str:
-        """What tells the shots that `sample` takes from others; with one more, which stands in for the tested one."""
+        """Return a digest of the first `n` shots and of the next one, which replaces a shot that is under test."""
         parts = [[shot["instruction"], shot["inputs"], shot["outputs"]] for shot in self._shuffled[: n + 1]]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""From a document to the text of its prompt. The template stands in yaml_tasks/_task_yaml; lm-eval renders it."""
+"""From a document to its prompt. The template is `doc_to_text` in `yaml_tasks/_shared/base_yaml`."""
 
 from __future__ import annotations
 
@@ -8,34 +8,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from mera_ru_tasks.data.task_files import read_task_file
-from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.paths import shared_yaml
 
-# What the template fills, and of that what is meant as a name: `{А, Б}` in a prompt is a set.
+# What the template replaces, and which of it looks like a name: `{А, Б}` in a prompt is a set.
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 
 def placeholders(instruction: str) -> set[str]:
-    """All that stands in braces in an instruction."""
+    """Return every text in braces in an instruction."""
     return set(_BRACES.findall(instruction))
 
 
 def unfilled(instruction: str, inputs: Mapping[str, str | None]) -> list[str]:
-    """The names in braces that no input fills: slips, nearly always, which the model would see as they stand."""
+    """Return the names in braces that no input fills, sorted; the model would see them as they are."""
     names = placeholders(instruction)
     return sorted(name for name in names if _NAME.fullmatch(name) and not inputs.get(name))
-
-
-def compile_templates_once() -> None:
-    """Have lm-eval keep compiled templates.
-
-    It compiles a template anew for every document and every shot, which for 1,609 documents takes longer than
-    everything else before the first request. The same source always compiles to the same code.
-    """
-    from lm_eval.utils import env
-
-    if not hasattr(env.compile, "cache_info"):
-        env.compile = functools.lru_cache(maxsize=64)(env.compile)
 
 
 def render(doc: Mapping[str, Any], prefix: str = "") -> str:
@@ -43,18 +31,20 @@ def render(doc: Mapping[str, Any], prefix: str = "") -> str:
 
     Args:
         doc: a loaded document (see `data`).
-        prefix: what the task prefills, for the response to go on from.
+        prefix: the end of the prompt that the response continues (`gen_prefix`).
     """
     from lm_eval.utils import apply_template
 
-    compile_templates_once()
-    config = _task_config()
+    from mera_ru_tasks.harness.patches import keep_compiled_templates
+
+    keep_compiled_templates()
+    config = _base_config()
     text: str = apply_template(config["doc_to_text"], dict(doc))
-    # lm-eval puts the delimiter between question and prefix where there is no white space already.
+    # lm-eval puts the delimiter between question and prefix unless there is white space already.
     delimiter = config["target_delimiter"] if prefix and not text[-1:].isspace() else ""
     return text + delimiter + prefix
 
 
 @functools.cache
-def _task_config() -> Mapping[str, Any]:
-    return read_task_file(yaml_folder() / "_task_yaml")
+def _base_config() -> Mapping[str, Any]:
+    return read_task_file(shared_yaml("base"))

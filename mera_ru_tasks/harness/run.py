@@ -1,6 +1,6 @@
-"""lm-eval's command line in this process, with an index of our tasks alone.
+"""`mera-ru run`: lm-eval's command line in this process, with an index of our tasks only.
 
-At its start lm-eval reads the YAML files of all its tasks, some 14,000, which takes longer than all else before the
+At its start lm-eval reads the YAML files of all its 14,000 tasks, which takes longer than everything else before the
 first request. Nothing here changes what a run prints, writes or measures.
 """
 
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mera_ru_tasks._autoload import extend_task_manager
 from mera_ru_tasks.data.task_files import read_task_file
 from mera_ru_tasks.errors import TaskError
-from mera_ru_tasks.names import suggest
+from mera_ru_tasks.harness import patches
 from mera_ru_tasks.paths import task_names
+from mera_ru_tasks.textutil import suggest
 
 DIFFERENCE = (
     "mera-ru run takes lm-eval's arguments and does what `lm_eval run` does, but starts sooner: it knows the tasks of\n"
@@ -25,18 +24,15 @@ DIFFERENCE = (
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run `lm_eval run` with these arguments; ends with SystemExit where lm-eval does, as after `--help`.
+    """Run `lm_eval run` with these arguments.
 
     Raises:
         TaskError: a task is neither ours nor in `--include_path`.
+        SystemExit: lm-eval ended by itself, as after `--help`.
     """
-    import lm_eval.tasks
-    from lm_eval.__main__ import cli_evaluate
-
-    extend_task_manager(lm_eval.tasks, defaults=False)
-    sys.argv = ["lm_eval", "run", *arguments]
+    patches.register_tasks(only_ours=True)
     try:
-        cli_evaluate()
+        patches.run_lm_eval(["run", *arguments])
     except ValueError as error:
         if not str(error).startswith(_NOT_FOUND):
             raise
@@ -47,25 +43,25 @@ _NOT_FOUND = "Tasks not found: "
 
 
 def _not_found(tasks: Sequence[str], arguments: Sequence[str]) -> str:
-    """What to do about tasks that lm-eval does not find, with its arguments."""
+    """Return the message about tasks that lm-eval does not find, with hints from its arguments."""
     folders = [Path(folder) for folder in _values(arguments, "--include_path")]
     known = {*task_names(), *(name for folder in folders for name in _tasks_in(folder))}
     text = f"{_NOT_FOUND}{', '.join(tasks)}. {suggest(tasks[0], known)} "
     for folder in folders:
         if not folder.is_dir():
             text += f"The folder {folder} of --include_path does not exist. "
-    return f"{text}`mera-ru run` knows these and those in --include_path alone; for the tasks of lm-eval use `lm_eval`."
+    return f"{text}`mera-ru run` knows only these and those in --include_path; for lm-eval's own tasks use `lm_eval`."
 
 
 def _values(arguments: Sequence[str], option: str) -> list[str]:
-    """The values of an option among arguments, `--option value` or `--option=value`."""
+    """Return the values of an option among arguments, `--option value` or `--option=value`."""
     apart = [value for name, value in itertools.pairwise(arguments) if name == option]
     return apart + [text.partition("=")[2] for text in arguments if text.startswith(f"{option}=")]
 
 
 def _tasks_in(folder: Path) -> Iterator[str]:
     for file in folder.rglob("*.yaml"):
-        with contextlib.suppress(TaskError):  # lm-eval has said what it thinks of the file
+        with contextlib.suppress(TaskError):  # lm-eval has reported the file already
             name = read_task_file(file).get("task")
             if isinstance(name, str):
                 yield name

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.keys import SHORTEST
 from mera_ru_tasks.paths import expanded
+from mera_ru_tasks.textutil import SHORTEST_KEY
 
 API_BASE = "LM_EVAL_JUDGE_API_BASE"
 MODEL = "LM_EVAL_JUDGE_MODEL"
@@ -67,7 +67,7 @@ class Settings:
 
     def redact(self, text: str) -> str:
         """Return the text without the key, which a server's message may repeat; a placeholder is no secret."""
-        return text.replace(self.key, "***") if len(self.key) >= SHORTEST else text
+        return text.replace(self.key, "***") if len(self.key) >= SHORTEST_KEY else text
 
 
 def is_configured(environment: Mapping[str, str] | None = None) -> bool:

@@ -97,14 +97,14 @@ def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def score_log(log: TaskLog, references: str | Path | None = None) -> list[ScoredSample]:
     """Score a log's responses in both filters by every metric but the judge's; without references, scores are empty."""
-    from mera_ru_tasks.harness import task
+    from mera_ru_tasks.harness import filters
 
-    extract = task.FlexibleExtract(_prefix(log))
+    extract = filters.FlexibleExtract(_prefix(log))
     rows = []
     for name in (STRICT, FLEXIBLE):
         for sample, doc in read_documents(log, name, references):
             result = extract.apply([[sample.response]], [doc])[0] if name == FLEXIBLE else sample.response
-            rows.append(ScoredSample(sample, task.process_results(doc, [result]), _reference(doc)))
+            rows.append(ScoredSample(sample, filters.process_results(doc, [result]), _reference(doc)))
     return rows
 
 

@@ -245,7 +245,7 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
     """Return rows for the task groups whose tasks are all there: the unweighted mean of the strict exact match."""
     name = f"exact_match,{STRICT}"
     means = {}
-    for file in sorted(yaml_folder().glob("mera_ru*.yaml")):
+    for file in sorted((yaml_folder() / "groups").glob("*.yaml")):
         tasks = read_task_file(file)["task"]
         values = [results[task][name] for task in tasks if name in results.get(task, {})]
         if len(values) == len(tasks):

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.errors import SubmissionError
-from mera_ru_tasks.keys import SHORTEST
 from mera_ru_tasks.logs.lmeval import TaskLog
 from mera_ru_tasks.submission.collect import Answers
+from mera_ru_tasks.textutil import SHORTEST_KEY
 
 LOGS = "logs_public.zip"
 
@@ -23,7 +23,7 @@ _SECRET_NAMES = frozenset(
     "token hf_token auth_token use_auth_token access_token bearer_token api_key apikey openai_api_key x-api-key "
     "password secret authorization".split()
 )
-_SECRET_ARGUMENT = re.compile(rf"(?:^|,)\s*(?:{'|'.join(_SECRET_NAMES)})=([^,]{{{SHORTEST},}})", re.IGNORECASE)
+_SECRET_ARGUMENT = re.compile(rf"(?:^|,)\s*(?:{'|'.join(_SECRET_NAMES)})=([^,]{{{SHORTEST_KEY},}})", re.IGNORECASE)
 # The forms of the hub's and OpenAI's keys, and a password in a URL.
 _SECRET_TEXT = re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,})|(?<=://)[^/@\s]+(?=@)")
 
@@ -53,7 +53,7 @@ def _secrets(value: Any, name: str = "") -> Iterator[str]:
         for part in value:
             yield from _secrets(part, name)
     elif isinstance(value, str):
-        if name.lower() in _SECRET_NAMES and len(value) >= SHORTEST:
+        if name.lower() in _SECRET_NAMES and len(value) >= SHORTEST_KEY:
             yield value
         if name == "model_args":
             yield from _SECRET_ARGUMENT.findall(value)

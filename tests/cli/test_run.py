@@ -74,7 +74,7 @@ OWN = "task: own_riddles\ninclude: {folder}/riddles_closed.yaml\n"
 
 
 def test_tasks_of_an_included_folder_are_known_too(environment: Environment, tmp_path: Path) -> None:
-    base = environment.site_packages / "mera_ru_tasks" / "yaml_tasks"
+    base = environment.site_packages / "mera_ru_tasks" / "yaml_tasks" / "riddles"
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "own.yaml").write_text(OWN.replace("{folder}", str(base)))
     data = data_folder(tmp_path / "data", "riddles", [riddle(1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,9 @@ def test_the_documented_way_to_add_a_benchmark(tmp_path: Path, monkeypatch: pyte
     exec(python, names)
     added: benchmarks.Benchmark = names["PROVERBS"]
     monkeypatch.setitem(benchmarks.BENCHMARKS, added.name, added)  # type: ignore[arg-type]
-    tasks = tmp_path / "tasks"
-    tasks.mkdir()
-    for base in yaml_folder().glob("_*_yaml"):
-        (tasks / base.name).write_bytes(base.read_bytes())
+    tasks = tmp_path / "yaml_tasks" / "proverbs"
+    tasks.mkdir(parents=True)
+    shutil.copytree(yaml_folder() / "_shared", tmp_path / "yaml_tasks" / "_shared")
     (tasks / "proverbs.yaml").write_text(task)
     row = {
         "instruction": "{text}", "inputs": dict.fromkeys(added.inputs, "слово"), "outputs": "В", "meta": {"id": 1},

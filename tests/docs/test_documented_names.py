@@ -13,7 +13,7 @@ from lm_eval.config import evaluate_config
 
 from mera_ru_tasks.data import benchmarks, custom
 from mera_ru_tasks.data.task_files import read_task_file
-from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.paths import shared_yaml, task_names, yaml_folder
 from mera_ru_tasks.scoring import score
 from tests.support.documents import (
     _FENCE,
@@ -52,17 +52,16 @@ def test_each_environment_variable_is_on_its_page(document: Path) -> None:
 
 def test_the_page_of_tasks_names_every_task() -> None:
     named = set(spans(page("tasks")))
-    assert not sorted({path.stem for path in yaml_folder().glob("*.yaml")} - named)
+    assert not sorted(set(task_names()) - named)
 
 
 @pytest.mark.parametrize("benchmark", ["enantiosemy", "riddles", "russian_regions"])
 def test_a_task_readme_names_its_tasks_and_their_version(benchmark: str) -> None:
-    document = yaml_folder() / f"README_{benchmark}.md"
-    own_tasks = {path.stem for path in yaml_folder().glob(f"{benchmark}*.yaml")}
-    assert own_tasks <= set(re.findall(r"^\* `(\w+)`: ", text_of(document), re.MULTILINE))
-    for task in own_tasks:
-        version = read_task_file(yaml_folder() / f"{task}.yaml")["metadata"]["version"]
-        assert f"* Version {version}:" in text_of(document)
+    folder = yaml_folder() / benchmark
+    readme = text_of(folder / "README.md")
+    assert {path.stem for path in folder.glob("*.yaml")} <= set(re.findall(r"^\* `(\w+)`: ", readme, re.MULTILINE))
+    for file in folder.glob("*.yaml"):
+        assert f"* Version {read_task_file(file)['metadata']['version']}:" in readme
 
 
 def table(document: Path, heading: str) -> list[list[str]]:
@@ -76,9 +75,9 @@ def table(document: Path, heading: str) -> list[list[str]]:
 def test_the_metrics_table_is_the_tasks_own() -> None:
     """Each metric stands at its benchmarks, with its pipeline where it has only one."""
     metrics: dict[str, set[str]] = {}
-    titles = {"enantiosemy": "Enantiosemy", "riddles": "Riddles", "russian_regions": "RussianRegions"}
+    titles = {"multi_choice": "Enantiosemy", "phrase": "Riddles", "choice": "RussianRegions"}
     for name, title in titles.items():
-        base = read_task_file(yaml_folder() / f"_{name}_yaml")
+        base = read_task_file(shared_yaml(name))
         for metric in base["metric_list"]:
             metrics.setdefault(metric["metric"], set()).add(title)
     rows = {row[0].strip("`"): row[1] for row in table(page("metrics"), "Metrics")}
@@ -113,11 +112,11 @@ def test_each_link_leads_somewhere(document: Path) -> None:
 
 @each_document
 def test_each_file_of_ours_that_is_named_exists(document: Path) -> None:
-    made = re.findall(r"(?:add|добавьте) `(yaml_tasks/\w+\.yaml)`", text_of(document))
+    made = re.findall(r"(?:add|добавьте) `(yaml_tasks/\w+/\w+\.yaml)`", text_of(document))
     for span in spans(document):
         if re.match(r"(mera_ru_tasks|tests|yaml_tasks|benchmarks|\.ci)/", span) and span not in made:
             assert list(REPOSITORY.glob(span)), span
-        elif re.fullmatch(r"[\w.-]+\.(py|md|toml|pth|cff)|_\w+_yaml|Makefile", span):
+        elif re.fullmatch(r"[\w.-]+\.(py|md|toml|pth|cff)|\w+_yaml|Makefile", span):
             assert list(REPOSITORY.glob(span)) + list(REPOSITORY.glob(f"[!.]*/**/{span}")), span
 
 

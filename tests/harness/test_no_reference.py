@@ -21,16 +21,15 @@ SUBMIT = (
     "which scores the public shots."
 )
 
+HIDDEN = "Riddles: 3 of 3 documents have no reference answer (the leaderboard does not publish them)"
 ADD = "To have them scored, add their answers to the data."
 
 
 @pytest.mark.parametrize(
     ("task", "warning"),
     [
-        ("riddles_closed", f"Riddles: 3 of 3 documents have no reference answer (the leaderboard keeps them closed), "
-                           f"so they get no score. {SUBMIT}"),
-        ("riddles_closed_prefill", f"Riddles: 3 of 3 documents have no reference answer (the leaderboard keeps them "
-                                   f"closed), so they get no score. {SUBMIT}"),
+        ("riddles_closed", f"{HIDDEN}, so they get no score. {SUBMIT}"),
+        ("riddles_closed_prefill", f"{HIDDEN}, so they get no score. {SUBMIT}"),
         ("riddles_closed_shots", f"Riddles: 3 of 3 documents have no reference answer, so they get no score. {ADD}"),
         ("riddles_open", f"Riddles (open set): 3 of 3 documents have no reference answer, so they get no score. {ADD}"),
     ],
@@ -112,6 +111,6 @@ def test_placeholders_that_no_input_fills_are_told_before_the_run(
     rows[1]["inputs"]["hint"] = ""
     run(None, ["riddles_closed"], data=data_folder(tmp_path, "riddles", rows))
     assert our_warnings(caplog) == [
-        "Riddles: no input fills {hint} in the prompts of 2 of 5 documents, and the model is asked all the same. "
+        "Riddles: in 2 of 5 prompts no input fills {hint}. The documents are run all the same. "
         "`mera-ru data check` names the rows."
     ]

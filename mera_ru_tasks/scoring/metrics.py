@@ -54,7 +54,7 @@ class Metric:
 _ALL = frozenset({"enantiosemy", "riddles_closed", "riddles_open", "russian_regions"})
 _RIDDLES = frozenset({"riddles_closed", "riddles_open"})
 
-# In the order in which tables show them. A task generates responses or ranks options, so it reports metrics of one part.
+# In the order in which tables show them. A task either generates responses or ranks options.
 METRICS = {
     metric.name: metric
     for metric in (
@@ -86,8 +86,9 @@ def total_ratio(parts: Iterable[tuple[float, float]]) -> float:
 
     For `bits_per_byte` these are the bits and the bytes of each document.
     """
-    numerators, denominators = zip(*parts, strict=True)
-    return sum(numerators) / sum(denominators) if sum(denominators) else float("nan")
+    parts = list(parts)
+    denominator = sum(part[1] for part in parts)
+    return sum(part[0] for part in parts) / denominator if denominator else float("nan")
 
 
 def group_mean(parts: Iterable[GroupPart]) -> float:

@@ -1,0 +1,42 @@
+"""What the YAML files of the tasks say agrees with what the Python modules say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lm_eval.tasks import TaskManager
+from lm_eval.tasks._yaml_loader import load_yaml
+
+from mera_ru_tasks.paths import shared_yaml, task_files, yaml_folder
+from mera_ru_tasks.scoring.metrics import METRICS, group_mean, total_ratio
+from mera_ru_tasks.scoring.strict import MARKER
+
+SHARED = sorted(path.name.removesuffix("_yaml") for path in (yaml_folder() / "_shared").iterdir())
+
+
+def test_each_file_is_named_after_its_task_or_group() -> None:
+    for name, file in task_files().items():
+        settings = load_yaml(file, resolve_func=False)
+        assert settings.get("task" if "class" in settings else "group") == name
+
+
+def test_lm_eval_finds_each_file() -> None:
+    found = TaskManager(include_defaults=False, include_path=str(yaml_folder())).all_tasks
+    assert set(found) == {*task_files(), "mera_ru_tasks"}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_the_metrics_are_those_of_the_table(name: str) -> None:
+    order = list(METRICS)
+    listed: list[dict[str, Any]] = load_yaml(shared_yaml(name)).get("metric_list", [])
+    for entry in listed:
+        metric = METRICS[entry["metric"]]
+        expected = group_mean if metric.grouped else total_ratio if metric.ratio else "mean"
+        assert (entry["aggregation"], entry["higher_is_better"]) == (expected, metric.higher_is_better)
+    assert [entry["metric"] for entry in listed] == sorted((entry["metric"] for entry in listed), key=order.index)
+
+
+def test_the_marker_is_the_one_of_strict_match() -> None:
+    assert load_yaml(shared_yaml("prefill"))["gen_prefix"] == MARKER
+    assert load_yaml(shared_yaml("base"))["fewshot_config"]["doc_to_target"].startswith(f"{MARKER} {{{{")

@@ -25,6 +25,7 @@ language = "en"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["ru"]
 templates_path = ["_templates"]
+locale_dirs = [str(HERE / "locale")]
 nitpicky = False
 
 myst_enable_extensions = ["colon_fence", "attrs_inline"]

@@ -79,7 +79,8 @@ def _text(text: str) -> str:
     paragraphs = [" ".join(part.split()) for part in text.strip().split("\n\n")]
     outside = re.compile(r"(`[^`]*`)")
     parts = outside.split("\n\n".join(paragraphs))
-    code = re.compile(r"(?<![\w/-])(--[a-z][\w-]+|[A-Z]+(?:_[A-Z]+)+|\w[\w-]*\.(?:json|yaml|html|csv|md|zip))(?![\w-])")
+    names = r"--[a-z][\w-]+|[A-Z]+(?:_[A-Z]+)+|\w[\w-]*\.(?:jsonl?|yaml|html|csv|md|zip)"
+    code = re.compile(rf"(?<![\w/-])({names})(?![\w-])")
     return "".join(part if part.startswith("`") else code.sub(r"`\1`", part) for part in parts)
 
 

@@ -17,8 +17,8 @@ def measurements() -> Iterator[Measurement]:
     """Yield the time of loading and building beside the target and beside plain tasks, then that of checking."""
     from benchmarks._runs import run_once
     from benchmarks._tasks import as_without_us, build, load_ours, load_plain, write_plain_from_logs
-    from mera_ru_tasks.data.report import look_over
-    from mera_ru_tasks.data.sources import sources
+    from mera_ru_tasks.data.load import find_sources
+    from mera_ru_tasks.data.summary import check_data
     from tests.support.synthetic import write_data
 
     with tempfile.TemporaryDirectory() as name:
@@ -32,5 +32,5 @@ def measurements() -> Iterator[Measurement]:
         ours, plain = in_turns(lambda: seconds_of_call(lambda: build(load_ours(data))), seconds_of_plain, runs=5)
         yield Measurement("1,609 documents loaded and built", ours, "s", "target", 3)
         yield Measurement("the same", ours, "s", "plain YAML tasks", plain)
-        checked = median_seconds(lambda: [look_over(source) for source in sources(str(data))], runs=5)
+        checked = median_seconds(lambda: [check_data(source) for source in find_sources(str(data))], runs=5)
         yield Measurement("1,609 rows checked", checked, "s", "target", 2)

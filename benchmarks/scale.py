@@ -106,7 +106,7 @@ def _compare(folder: Path) -> Steps:
 
 def _submit(folder: Path) -> Steps:
     import mera_ru_tasks.data.load
-    import mera_ru_tasks.submission.draft  # noqa: F401
+    import mera_ru_tasks.submission.pack  # noqa: F401
 
     archive, data = folder / "submission.zip", folder / "data"
     yield "submit", _command("submit", folder / "once", "--data", data, "--partial", "-o", archive)

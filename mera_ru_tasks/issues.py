@@ -10,28 +10,58 @@ Severity = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True)
+class Location:
+    """Where an issue is, for issues that a program looks up by row or field. As text: `test.json, row 3 (id 7), …`.
+
+    Attributes:
+        file: the file, folder, hub split or archive entry.
+        row: the row's number in it, from 1.
+        id: the row's `meta.id`.
+        field: the field, as a path (`meta.group_id`).
+    """
+
+    file: str
+    row: int | None = None
+    id: int | None = None
+    field: str = ""
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f", row {self.row}"
+        identity = "" if self.id is None else f" (id {self.id})"
+        return f"{self.file}{row}{identity}" + (f", field `{self.field}`" if self.field else "")
+
+
+@dataclass(frozen=True)
 class Issue:
     """One thing that is wrong or worth knowing. Checks return issues as values; commands decide what to do with them.
 
     Attributes:
         code: what kind of issue it is, in kebab case (`duplicate-id`). Tests and callers match on it.
         severity: `error` stops a run or a submission, `warning` does not, `note` is only information.
-        location: the file, row, field, task or model, as in `test.json, row 3 (id 7), field outputs`.
+        location: the file, row, field, task or model: a `Location`, or text such as `riddles_closed: results.json`.
         message: what is wrong, without a final full stop.
         hint: how to fix it, as one or more sentences; empty if there is nothing to do.
+        count: how many rows it is about, if more than the one in `location`.
         values: what the message is made of, by name, for issues whose texts exist in several languages.
     """
 
     code: str
     severity: Severity
-    location: str
+    location: str | Location
     message: str
     hint: str = ""
+    count: int = 1
     values: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
+        place = f"{self.location}: " if str(self.location) else ""
         return f"{place}{self.message}. {self.hint}".rstrip()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the issue as JSON values, a structured location as an object."""
+        located = self.location if isinstance(self.location, str) else vars(self.location)
+        shown = {name: value for name, value in vars(self).items() if name != "values"}
+        return {**shown, "location": located}
 
 
 def errors(issues: Iterable[Issue]) -> list[Issue]:

@@ -13,14 +13,14 @@ import typer
 from mera_ru_tasks.textutil import cell, console, say
 
 if TYPE_CHECKING:
-    from mera_ru_tasks.data.findings import Finding
-    from mera_ru_tasks.data.report import Report
+    from mera_ru_tasks.data.summary import Report
+    from mera_ru_tasks.issues import Issue
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check, fetch and show the benchmarks' data.")
 
 
 class Format(str, Enum):
-    """In which form a report is printed."""
+    """The format of a report."""
 
     table = "table"
     json = "json"
@@ -33,20 +33,19 @@ def check(
         typer.Argument(
             metavar="PATH|BENCHMARK",
             show_default=False,
-            help="A data folder, one benchmark's folder, the YAML file of a task on your own dataset, or a benchmark "
-            "or task by its name (whose data are found as a run finds them: MERA_RU_DATA, else the hub).",
+            help="A data folder, one benchmark's folder, the YAML file of a custom task, or the name of a benchmark or "
+            "task (whose data are found as in a run: MERA_RU_DATA, else the hub).",
         ),
     ],
     benchmark: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which benchmark the folder PATH is of, where its name does not say."),
+        typer.Option(metavar="NAME", help="The benchmark that the folder PATH holds, if its name does not say it."),
     ] = None,
     format: Annotated[Format, typer.Option("--format", help="For people or for machines.")] = Format.table,
 ) -> None:
-    """Check every row, and count what is there.
+    """Check every row of the data, and count what they contain.
 
-    Every problem is listed, not only the first. Problems are what a run would stop at; the exit status is then 1.
-    Warnings are what looks wrong.
+    Errors stop a run; if there are any, all are listed and the exit status is 1. Warnings do not stop a run.
 
     \b
     Examples:
@@ -55,16 +54,17 @@ def check(
       mera-ru data check riddles_closed
       mera-ru data check my_tasks/city_quiz.yaml
     """  # noqa: D301 (\b, for the help's layout, is the control character)
-    from mera_ru_tasks.data.report import look_over
-    from mera_ru_tasks.data.sources import sources
+    from mera_ru_tasks.data.load import find_sources
+    from mera_ru_tasks.data.summary import check_data
+    from mera_ru_tasks.issues import errors
 
-    reports = [look_over(source) for source in sources(target, benchmark)]
+    reports = [check_data(source) for source in find_sources(target, benchmark)]
     if format is Format.json:
         print(json.dumps([report.as_json() for report in reports], ensure_ascii=True, indent=2))
     else:
         for report in reports:
             _print(report)
-    if any(report.problems for report in reports):
+    if any(errors(report.issues) for report in reports):
         raise typer.Exit(1)
 
 
@@ -85,7 +85,7 @@ def fetch(
 ) -> None:
     """Save a hub dataset for offline machines.
 
-    It is saved in the authors' layout. The revision stands in dataset_meta.json, the files' checksums in SHA256SUMS;
+    The files have the authors' layout. dataset_meta.json names the revision, SHA256SUMS holds the files' checksums;
     `mera-ru data check` compares them.
 
     \b
@@ -111,44 +111,48 @@ def show(
         typer.Argument(
             metavar="BENCHMARK",
             show_default=False,
-            help="A benchmark's or a task's name, or the YAML file of a task on your own dataset; "
+            help="The name of a benchmark or task, or the YAML file of a custom task; "
             "enantiosemy_sample_prefill shows the shipped data with the marker.",
         ),
     ],
     identity: Annotated[
-        int | None, typer.Option("--id", metavar="N", help="The document's id; default: the first of the test.")
+        int | None, typer.Option("--id", metavar="N", help="The document's id; default: the first of the test split.")
     ] = None,
     response: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A model's response, to see how it is read and scored.")
+        str | None, typer.Option(metavar="TEXT", help="A model's response, to see its answer and scores.")
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(metavar="DIR", envvar="MERA_RU_DATA", help="The data folder; default: the hub dataset."),
     ] = None,
 ) -> None:
-    """Show a document as a run sees it.
+    """Show a document as in a run.
 
-    That is the rendered prompt, the reference and, with --response, how a model's response is read and scored.
+    You see the rendered prompt, the reference and, with --response, the extracted answer and its scores.
 
     \b
     Examples:
       mera-ru data show enantiosemy_sample --id 7
       mera-ru data show riddles_closed --data ~/mera-data --response "Думаю, это снег. Ответ: **снег**"
     """  # noqa: D301
-    from mera_ru_tasks.data import document
+    from mera_ru_tasks.data.load import find_document
+    from mera_ru_tasks.harness.prompt import render
+    from mera_ru_tasks.scoring.score import score_response
+    from mera_ru_tasks.scoring.strict import MARKER, candidates
 
-    shown = document.show(benchmark, identity, data=data)
-    meta = {name: value for name, value in shown.doc["meta"].items() if value is not None}
+    doc, variants = find_document(benchmark, identity, data=data)
+    prefix = MARKER if "prefill" in variants else ""
+    meta = {name: value for name, value in doc["meta"].items() if value is not None}
     _section("meta", ", ".join(f"{name} {value}" for name, value in meta.items()))
-    _section("prompt", shown.prompt)
-    _section("reference", shown.reference or "(closed: the document gets no score)")
+    _section("prompt", render(doc, prefix))
+    _section("reference", doc["outputs"].strip() or "(closed: the document gets no score)")
     if response is not None:
-        read = document.read(shown, response)
+        scores = score_response(doc, response, prefix=prefix)
         _section("response", response)
-        _section("strict-match reads", "\n".join(map(repr, read.strict)))
-        _section("strict-match scores", _scores(read.strict_scores))
-        _section("flexible-extract reads", repr(read.flexible) if read.flexible else "nothing that is unmistakable")
-        _section("flexible-extract scores", _scores(read.flexible_scores))
+        _section("strict-match reads", "\n".join(map(repr, candidates(response))))
+        _section("strict-match scores", _scores(scores.strict))
+        _section("flexible-extract reads", repr(scores.extracted) if scores.extracted else "no unambiguous answer")
+        _section("flexible-extract scores", _scores(scores.flexible))
 
 
 def _section(title: str, text: str) -> None:
@@ -157,38 +161,38 @@ def _section(title: str, text: str) -> None:
 
 def _scores(scores: Mapping[str, Any]) -> str:
     plain = {name: value for name, value in scores.items() if isinstance(value, (int, float))}
-    return ", ".join(f"{name} {value:g}" for name, value in plain.items()) or "none, for want of a reference"
+    return ", ".join(f"{name} {value:g}" for name, value in plain.items()) or "none, since there is no reference"
 
 
 def _print(report: Report) -> None:
-    title = f"{report.source.benchmark.title} in {report.source.place}"
-    say(f"\n{title}")
+    say(f"\n{report.source.benchmark.title} in {report.source.place}")
     if report.statistics:
         _print_statistics(report.statistics)
-    for name, findings in (("problem", report.problems), ("warning", report.warnings)):
-        say(f"{len(findings) or 'no'} {name}{'' if len(findings) == 1 else 's'}")
-        if findings:
-            _print_findings(findings)
+    for severity in ("error", "warning"):
+        issues = [issue for issue in report.issues if issue.severity == severity]
+        say(f"{len(issues) or 'no'} {severity}{'' if len(issues) == 1 else 's'}")
+        _print_issues(issues)
 
 
-def _print_findings(findings: Sequence[Finding]) -> None:
+def _print_issues(issues: Sequence[Issue]) -> None:
     from rich.table import Table
 
-    by_place: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.row is None and not finding.field and not finding.remedy:  # a file that cannot be read says it all
-            say(f"- {finding.what}")
-        else:
-            by_place.setdefault(finding.place, []).append(finding)
-    for place, here in by_place.items():
-        table = Table(title=cell(place), title_justify="left", show_lines=True)
-        for column in ("row", "id", "field", "what is wrong", "remedy"):
+    from mera_ru_tasks.issues import Location
+
+    by_file: dict[str, list[tuple[Location, Issue]]] = {}
+    for issue in issues:
+        if issue.code == "unreadable":  # the message says it all
+            say(f"- {issue.message}")
+        elif isinstance(issue.location, Location):
+            by_file.setdefault(issue.location.file, []).append((issue.location, issue))
+    for file, here in by_file.items():
+        table = Table(title=cell(file), title_justify="left", show_lines=True)
+        for column in ("row", "id", "field", "issue", "hint"):
             table.add_column(column, overflow="fold")
-        for finding in here:
-            more = f" and {finding.rows - 1} more" if finding.rows > 1 else ""
-            row = "" if finding.row is None else f"{finding.row}{more}"
-            identity = "" if finding.id is None else finding.id
-            table.add_row(*map(cell, (row, identity, finding.field, finding.what, finding.remedy)))
+        for at, issue in here:
+            more = f" and {issue.count - 1} more" if issue.count > 1 else ""
+            row = "" if at.row is None else f"{at.row}{more}"
+            table.add_row(*map(cell, (row, "" if at.id is None else at.id, at.field, issue.message, issue.hint)))
         console().print(table)
 
 
@@ -204,19 +208,18 @@ def _print_statistics(statistics: Mapping[str, Any]) -> None:
 def _statistics_lines(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows, closed, stored = statistics["rows"], statistics["closed"], statistics["stored"]
     answers_of = statistics["answers_of"]
-    faulty = {split: f" (and {stored[split] - rows[split]} with problems)" for split in stored}
-    faulty = {split: text for split, text in faulty.items() if stored[split] > rows[split]}
+    invalid = {split: f" (and {n - rows[split]} invalid)" for split, n in stored.items() if n > rows[split]}
     lines = [
         (
             "rows",
             "; ".join(
-                f"{split} {rows[split]}{faulty.get(split, '')}, without a reference {closed[split]}" for split in rows
+                f"{split} {rows[split]}{invalid.get(split, '')}, without a reference {closed[split]}" for split in rows
             ),
         )
     ]
     for kind, sizes in statistics["types"].items():
         name = "test set" if kind == "all" else f"type {kind}"
-        lines.append((name, f"test {sizes['test']}, by the card {sizes['card']}; shots {sizes['shots']}"))
+        lines.append((name, f"test {sizes['test']}, according to the card {sizes['card']}; shots {sizes['shots']}"))
     lines += [
         (f"{title} ({answers_of})", _counts(statistics[name]))
         for name, title in (("letters", "right letters"), ("answers", "rows by number of answers"))

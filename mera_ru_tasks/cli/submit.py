@@ -12,7 +12,7 @@ from mera_ru_tasks.cli.arguments import RUN_HELP, require_new
 from mera_ru_tasks.textutil import say
 
 if TYPE_CHECKING:
-    from mera_ru_tasks.submission.problems import Problem
+    from mera_ru_tasks.issues import Issue
 
 
 def submit(
@@ -28,7 +28,7 @@ def submit(
         "submission.zip"
     ),
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model to submit, where RUN holds several.")
+        str | None, typer.Option(metavar="NAME", help="The model to submit, if RUN holds several.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -43,20 +43,18 @@ def submit(
         typer.Option(
             metavar="TASK",
             show_default=False,
-            help="Pack this task on your own dataset, in place of the leaderboard's; can be given several times.",
+            help="Pack this custom task instead of the leaderboard's tasks. Repeat the option for several tasks.",
         ),
     ] = None,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Pack what is there although something is missing.")
-    ] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Pack what exists, even if something is missing.")] = False,
     check: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Check a submission archive, whoever made it, instead of packing one."),
+        typer.Option(metavar="FILE", help="Check a submission archive from any tool, instead of packing one."),
     ] = None,
 ) -> None:
     """Pack a leaderboard submission, or check one.
 
-    The run must be of the tasks enantiosemy, riddles_closed and russian_regions, zero-shot and greedy, made with
+    The run must contain the tasks enantiosemy, riddles_closed and russian_regions, zero-shot and greedy, with
     --log_samples and --output_path. Everything is checked before the archive is written.
 
     \b
@@ -69,7 +67,7 @@ def submit(
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     if check is not None:
         if run:
-            raise typer.BadParameter("it checks one archive; name no RUN with it", param_hint="--check")
+            raise typer.BadParameter("it checks one archive; do not name a RUN", param_hint="--check")
         _check(check, data, task or [])
         return
     if not run:
@@ -82,54 +80,50 @@ def _pack(
 ) -> None:
     from mera_ru_tasks.logs.lmeval import find_logs
     from mera_ru_tasks.submission import pack
-    from mera_ru_tasks.submission.draft import prepare
+    from mera_ru_tasks.submission.rules import INCOMPLETE
 
-    draft = prepare(find_logs(run), model=model, data=data, tasks=tasks)
+    draft = pack.prepare(find_logs(run), model=model, data=data, tasks=tasks)
     require_new(output)
     for part in draft.answers:
         say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
-    for note in draft.notes:
-        say(f"Note: {note}")
-    for problem in draft.problems:
-        say(f"{'Missing' if problem.hole else 'Problem'}: {problem}")
+    for issue in sorted(draft.issues, key=lambda issue: issue.severity == "error"):
+        say(f"{'Missing' if issue.code in INCOMPLETE else issue.severity.capitalize()}: {issue}")
     stopping = draft.stopped_by(partial)
     if stopping:
-        only_holes = all(problem.hole for problem in stopping) and draft.answers
-        way_out = " To pack what is there all the same, add --partial." if only_holes else ""
+        is_incomplete = all(issue.code in INCOMPLETE for issue in stopping) and draft.answers
+        way_out = " To pack what exists anyway, add --partial." if is_incomplete else ""
         say(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)
     pack.write(pack.build(draft.answers), output)
     say(f"\nWrote {output}.")
-    if draft.problems:
-        say("Something is missing from it (see above). The leaderboard refuses such a file: fill the holes first.")
+    if draft.stopped_by(partial=False):
+        say("Something is missing from it (see above). The leaderboard rejects such a file: complete it first.")
         return
     if tasks:
-        say("It has the form of a leaderboard submission, for whoever holds the answers to your dataset.")
+        say("It has the form of a leaderboard submission, for the holder of your dataset's answers.")
         return
     say(
         f"Next: sign in at https://mera.a-ai.ru, start a submission, describe the model and upload {output}. "
-        f"`mera-ru submit --check {output}` checks the file once more, as the leaderboard's scorer does."
+        f"`mera-ru submit --check {output}` checks the file again, as the leaderboard's scorer does."
     )
 
 
 def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
-    from mera_ru_tasks.submission.check import verify
-    from mera_ru_tasks.submission.expected import unchecked_ids
-    from mera_ru_tasks.submission.problems import name_ids
+    from mera_ru_tasks.issues import errors
+    from mera_ru_tasks.submission.check import check_archive
+    from mera_ru_tasks.submission.rules import name_ids
 
-    answers, problems, unchecked = verify(file, data, tasks)
-    for name, responses in answers.items():
+    checked = check_archive(file, data, tasks)
+    for name, responses in checked.responses.items():
         empty = [identity for identity, response in responses.items() if not response.strip()]
         say(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
-    if unchecked:
-        say(f"Note: {unchecked_ids(unchecked)}")
-    for problem in problems:
-        say(f"Problem: {problem}")
-    if problems:
-        say(f"\n{file} is not fit for submission: {_count(problems)}.")
+    for issue in sorted(checked.issues, key=lambda issue: issue.severity == "error"):
+        say(f"{issue.severity.capitalize()}: {issue}")
+    if stopping := errors(checked.issues):
+        say(f"\n{file} is not ready for submission: {_count(stopping)}.")
         raise typer.Exit(1)
-    say(f"\n{file} is fit for submission.")
+    say(f"\n{file} is ready for submission.")
 
 
-def _count(problems: Sequence[Problem]) -> str:
-    return f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+def _count(issues: Sequence[Issue]) -> str:
+    return f"{len(issues)} error{'s' if len(issues) > 1 else ''}"

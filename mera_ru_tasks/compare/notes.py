@@ -74,7 +74,7 @@ def _together(group: Sequence[Issue]) -> Issue:
     values = dict(first.values)
     if "task" in values:
         values["task"] = ", ".join(dict.fromkeys(str(dict(issue.values)["task"]) for issue in group))
-    return note(first.code, first.location, **values)
+    return note(first.code, str(first.location), **values)
 
 
 def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:

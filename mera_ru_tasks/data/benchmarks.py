@@ -1,4 +1,4 @@
-"""What each benchmark is: its names, fields, types and the form of its answers. Sources: the MERA dataset cards."""
+"""Define each benchmark: its names, fields, types and answer formats. Source: the MERA dataset cards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class AnswerFormat:
-    """The form in which one document must be answered; the only thing that readings and scores know of a task.
+    """The form of a document's answer; extraction and scores need to know nothing else about a task.
 
     Attributes:
         choices: the option letters, in order; empty if the answer is a word or a phrase.
@@ -25,11 +25,11 @@ class AnswerFormat:
 
     @classmethod
     def of(cls, doc: Mapping[str, Any]) -> AnswerFormat:
-        """The format that the loader wrote into a document."""
+        """Return the format that the loader wrote into a document."""
         return _answer_format(**doc["answer_format"])
 
 
-# Every document of a run has one of few formats, and is asked for it several times.
+# A run has few formats and reads them several times for each document.
 _answer_format = functools.lru_cache(AnswerFormat)
 
 PHRASE = AnswerFormat()
@@ -40,19 +40,19 @@ ONE_OF_FOUR_WITH_UNIT = AnswerFormat("АБВГ", max_choices=1, with_phrase=True
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One dataset: of MERA Text 2.0, or a user's own in MERA's format (see `own`).
+    """One dataset: of MERA Text 2.0, or a custom one in the same format (see `custom`).
 
     Attributes:
         name: our name, also that of its folder in a local data folder.
         title: the authors' name, which is the name of their folder and of the submission file.
-        hub: the dataset's name on the Hugging Face hub; None if it is not there.
-        folders: the folder names under which local data are found, in any case.
+        hub: the dataset's name on the Hugging Face hub; None if it is not on the hub.
+        folders: the names of its folder in a local data folder, in any case.
         inputs: the `inputs` fields that every row must fill.
         meta: the integer `meta` fields that every row must have, beside `id`.
-        type_field: the `meta` field that holds a row's type; None where there are no types.
-        formats: the answer's form for each type (for the type None where there are no types).
-        test_size: the number of test rows by the card, for each type.
-        path: the folder of the data itself, for a user's own dataset; it needs no data folder around it.
+        type_field: the `meta` field that holds a row's type; None if there are no types.
+        formats: the answer format for each type (for the type None if there are no types).
+        test_size: the number of test rows of each type according to the card.
+        path: the folder of a custom dataset, which needs no data folder around it.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Benchmark:
 
     @property
     def grouped(self) -> bool:
-        """Whether `meta.group_id` joins documents that also count together."""
+        """Return True if `meta.group_id` joins documents that are also scored as a group."""
         return "group_id" in self.meta
 
 
@@ -125,24 +125,27 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     benchmark.name: benchmark for benchmark in (ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS)
 }
 
-# What a leaderboard submission holds; the open riddles are for diagnosis only.
+# What a leaderboard submission contains; the open riddles are for diagnosis only.
 LEADERBOARD = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
 
-# What a task's name can add to its benchmark's: the shipped data, the prefilled marker, the split that is scored.
+# The inputs of RussianRegions that belong to the prompt, not to the question (by its card).
+PROMPT_BLOCKS = ("introduction", "task_formulation", "format_description")
+
+# What a task's name can add to its benchmark's name: the shipped data, the prefilled marker, the scored split.
 VARIANTS = ("sample", "prefill", "shots")
 
 
 def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
-    """Take a task's name apart: `enantiosemy_sample_prefill` is Enantiosemy with the variants `sample` and `prefill`.
+    """Split a task's name: `enantiosemy_sample_prefill` is Enantiosemy with the variants `sample` and `prefill`.
 
     Returns:
-        The benchmark and the task's variants in the name's order; None for a task that is not ours.
+        The benchmark and the variants, in the name's order; None if the task is not one of this package's.
     """
     base = task
     variants: list[str] = []
     while base.rpartition("_")[2] in VARIANTS:
         base, _, variant = base.rpartition("_")
         variants.insert(0, variant)
-    if base == "riddles" and "sample" in variants:  # the shipped riddles are of neither set
+    if base == "riddles" and "sample" in variants:  # the shipped riddles belong to neither set
         base = RIDDLES_CLOSED.name
     return (BENCHMARKS[base], tuple(variants)) if base in BENCHMARKS else None

@@ -1,4 +1,7 @@
-"""What the YAML file of a user's own dataset says of it; the task itself is in own.py, which needs lm-eval."""
+"""Read the YAML file of a custom task, without lm-eval: which dataset it names and in which form answers are.
+
+The task class, which needs lm-eval, is in `harness/custom.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,63 +11,89 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import PHRASE, AnswerFormat, Benchmark
-from mera_ru_tasks.data.task_files import FunctionName, read_task_file
 from mera_ru_tasks.errors import TaskError
 from mera_ru_tasks.paths import task_names
 
 SETTINGS = ("mera_ru_path", "mera_ru_hub", "mera_ru_answer", "mera_ru_type_field", "mera_ru_prefill")
 CLASS = "mera_ru_tasks.CustomTask"
-# Further letters (И, К, О, С, У, Я) are words as often as options, so a reading could only guess.
+# Other letters (И, К, О, С, У, Я) are words as often as options, so extraction could only guess.
 _LETTERS = "АБВГДЕЖЗ"
 
 
-def of_file(file: Path) -> tuple[Benchmark, Mapping[str, Any]]:
-    """The dataset of a task's YAML file, and the file's settings of ours.
+class FunctionName(str):
+    """The name after lm-eval's tag `!function`."""
+
+
+def read_task_file(file: Path) -> Mapping[str, Any]:
+    """Read a task's YAML file without lm-eval; `!function NAME` becomes a `FunctionName`, and nothing is imported.
 
     Raises:
-        TaskError: the file cannot be read, is no task's, or a setting is wrong.
+        TaskError: the file cannot be read, or does not hold YAML settings.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """A loader that knows lm-eval's tag."""
+
+    Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))
+    try:
+        content = yaml.load(file.read_text(encoding="utf-8"), Loader)
+    except OSError as error:
+        raise TaskError(f"{file} cannot be read: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise TaskError(f"{file} is not valid YAML: {' '.join(str(error).split())}. Correct the file there.") from error
+    if not isinstance(content, Mapping):
+        raise TaskError(f"{file} holds no settings. Write them as `name: value` lines.")
+    return content
+
+
+def benchmark_of_file(file: Path) -> tuple[Benchmark, Mapping[str, Any]]:
+    """Return the dataset of a custom task's YAML file, and the file's `dataset_kwargs`.
+
+    Raises:
+        TaskError: the file cannot be read, is not a custom task, or has an invalid setting.
     """
     config = read_task_file(file)
     task, settings = config.get("task"), config.get("dataset_kwargs")
     if not isinstance(task, str) or not isinstance(settings, Mapping):
-        raise TaskError(f"{file} is no task of your own dataset: it needs `task` and `dataset_kwargs`.")
+        raise TaskError(f"{file} is not a custom task: it needs `task` and `dataset_kwargs`.")
     named = config.get("class")
     if not isinstance(named, FunctionName) or (named.startswith("mera_ru_tasks.") and named != CLASS):
         raise TaskError(f"{file}, `class`: lm-eval would not find the task's class. Write `class: !function {CLASS}`.")
-    return own_benchmark(task, settings), settings
+    return custom_benchmark(task, settings), settings
 
 
-def of_config(task: str, config: Mapping[str, Any]) -> Benchmark | None:
-    """The dataset of a task as lm-eval logs its configuration; None where it is not one of a user's own."""
+def benchmark_of_config(task: str, config: Mapping[str, Any]) -> Benchmark | None:
+    """Return the dataset of a task from its configuration in lm-eval's logs; None if it is not a custom task."""
     settings = config.get("dataset_kwargs")
     if not isinstance(settings, Mapping) or "mera_ru_answer" not in settings:
         return None
-    return own_benchmark(task, settings)
+    return custom_benchmark(task, settings)
 
 
-def own_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
-    """What the `dataset_kwargs` of a task say of its data.
+def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
+    """Return the dataset that the `dataset_kwargs` of a custom task describe.
 
     Args:
-        task: the task's name, which messages name the dataset by.
+        task: the task's name, which messages use for the dataset.
         settings: `mera_ru_path` (a folder that holds test.json) or `mera_ru_hub` (a dataset's name on the hub);
             `mera_ru_answer`, `phrase` or `{choices: АБВГ, max_choices: 1, with_phrase: false}`, or, with
-            `mera_ru_type_field`, such a form for each type; `mera_ru_prefill`, whether the prompt ends in the
+            `mera_ru_type_field`, such a format for each type; `mera_ru_prefill`, true if the prompt ends with the
             marker, for base models.
 
     Raises:
-        TaskError: a setting is unknown, missing or wrong.
+        TaskError: a setting is unknown, missing or invalid.
     """
     if task in task_names():
-        raise TaskError(f"The task {task!r}: the name is one of this package's own. Choose another in `task`.")
+        raise TaskError(f"The task {task!r}: this package has a task of that name. Choose another one in `task`.")
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise _wrong(task, unknown[0], "there is no such setting", f"Settings: {', '.join(SETTINGS)}.")
     path, hub, type_field = (settings.get(f"mera_ru_{name}") for name in ("path", "hub", "type_field"))
     for name, value in (("mera_ru_path", path), ("mera_ru_hub", hub), ("mera_ru_type_field", type_field)):
         if value is not None and not (isinstance(value, str) and value):
-            raise _wrong(task, name, f"{value!r} is no name", "Write it as a string.")
+            raise _wrong(task, name, f"{value!r} is not a name", "Write it as a string.")
     if type_field in ("id", "group_id", "group_size"):
-        raise _wrong(task, "mera_ru_type_field", f"`meta.{type_field}` says something else", "Name another field.")
+        raise _wrong(task, "mera_ru_type_field", f"`meta.{type_field}` has another meaning", "Name another field.")
     if (path is None) == (hub is None):
         what = "the data are named twice" if path else "the data are not named"
         raise _wrong(task, "mera_ru_path", what, "Name a folder in `mera_ru_path`, or a hub dataset in `mera_ru_hub`.")
@@ -86,37 +115,39 @@ def own_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
 def _formats(task: str, answer: Any, *, typed: bool) -> Mapping[int | None, AnswerFormat]:
     if not typed:
         return {None: _format(task, answer)}
-    # In lm-eval's logs the types are texts, as all keys of JSON objects are.
+    # In lm-eval's logs the types are strings, like all keys of JSON objects.
     if not (isinstance(answer, Mapping) and answer and all(re.fullmatch(r"-?\d+", str(kind)) for kind in answer)):
-        remedy = "With `mera_ru_type_field`, write a form of answer for each type: `{1: …, 2: …}`."
-        raise _wrong(task, "mera_ru_answer", f"{answer!r} is not keyed by types", remedy)
+        hint = "With `mera_ru_type_field`, write an answer format for each type: `{1: …, 2: …}`."
+        raise _wrong(task, "mera_ru_answer", f"{answer!r} is not keyed by types", hint)
     formats: dict[int | None, AnswerFormat] = {int(kind): _format(task, one) for kind, one in answer.items()}
     if len({(bool(one.choices), one.max_choices > 1) for one in formats.values()}) > 1:
-        # Each form has metrics of its own, and lm-eval computes a task's metrics over all of its documents.
-        remedy = "Types of one task answer with a phrase, or one letter, or several letters: make a task of each."
-        raise _wrong(task, "mera_ru_answer", "the types have different kinds of answers", remedy)
+        # Each kind has its own metrics, and lm-eval computes a task's metrics over all of its documents.
+        hint = (
+            "All types of one task need a phrase, or one letter, or several letters: split the data into several tasks."
+        )
+        raise _wrong(task, "mera_ru_answer", "the types have different kinds of answers", hint)
     return formats
 
 
 def _format(task: str, answer: Any) -> AnswerFormat:
     if answer == "phrase":
         return PHRASE
-    remedy = f"Write `phrase`, or `{{choices: АБВГ, max_choices: 1}}` with letters from {_LETTERS} in that order."
+    hint = f"Write `phrase`, or `{{choices: АБВГ, max_choices: 1}}` with letters from {_LETTERS} in that order."
     if not isinstance(answer, Mapping) or not set(answer) <= {"choices", "max_choices", "with_phrase"}:
-        what = "it is missing" if answer is None else f"{answer!r} is no form of answer"
-        raise _wrong(task, "mera_ru_answer", what, remedy)
+        what = "it is missing" if answer is None else f"{answer!r} is not an answer format"
+        raise _wrong(task, "mera_ru_answer", what, hint)
     choices = answer.get("choices")
     max_choices, with_phrase = answer.get("max_choices", 1), answer.get("with_phrase", False)
     if not isinstance(choices, str) or len(choices) < 2 or not _LETTERS.startswith(choices):
-        raise _wrong(task, "mera_ru_answer", f"the letters {choices!r} cannot be read", remedy)
+        raise _wrong(task, "mera_ru_answer", f"the letters {choices!r} are not supported", hint)
     if type(max_choices) is not int or not 1 <= max_choices <= len(choices):
         what = f"`max_choices` is {max_choices!r}"
-        raise _wrong(task, "mera_ru_answer", what, f"It is a number from 1 to {len(choices)}.")
+        raise _wrong(task, "mera_ru_answer", what, f"It must be a number from 1 to {len(choices)}.")
     if not isinstance(with_phrase, bool) or (with_phrase and max_choices > 1):
         what = f"`with_phrase` is {with_phrase!r}, `max_choices` {max_choices}"
         raise _wrong(task, "mera_ru_answer", what, "A phrase (`with_phrase: true`) follows one letter.")
     return AnswerFormat(choices, max_choices, with_phrase)
 
 
-def _wrong(task: str, setting: str, what: str, remedy: str) -> TaskError:
-    return TaskError(f"The task {task!r}, `dataset_kwargs`, `{setting}`: {what}. {remedy}")
+def _wrong(task: str, setting: str, what: str, hint: str) -> TaskError:
+    return TaskError(f"The task {task!r}, `dataset_kwargs`, `{setting}`: {what}. {hint}")

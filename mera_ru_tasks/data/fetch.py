@@ -1,20 +1,21 @@
-"""Saving a hub dataset in the authors' layout, for a machine without network."""
+"""Save a hub dataset in the authors' layout, with checksums, for machines without network."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
-from mera_ru_tasks.data.checksums import write_checksums
-from mera_ru_tasks.data.load import from_hub, hub_commit
-from mera_ru_tasks.data.sources import benchmark_named
+from mera_ru_tasks.data.hub import hub_commit, read_hub
+from mera_ru_tasks.data.load import benchmark_named
 from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.issues import Issue, Location
 from mera_ru_tasks.paths import sample_folder
 
 
@@ -24,7 +25,7 @@ class Fetched:
 
     Attributes:
         folder: where it is.
-        revision: the commit that it is of.
+        revision: the commit that was saved.
         rows: how many rows each split has.
         checksums: the files' SHA-256 sums by name.
     """
@@ -35,19 +36,21 @@ class Fetched:
     checksums: Mapping[str, str]
 
 
-_WAYS_OUT = (
-    "Give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the dataset asks for "
-    "one; or run this on a machine that has access, and bring the folder here."
+_HINT = (
+    "Give this machine access to the hub, or to a mirror of it with HF_ENDPOINT, and set HF_TOKEN if the dataset "
+    "requires one. Or run this command on a machine that has access, and copy the folder here."
 )
+# In the format of the program `sha256sum`, so that `sha256sum --check SHA256SUMS` works too.
+SUMS = "SHA256SUMS"
 
 
 def to_fetch(name: str) -> Benchmark:
-    """The benchmark of this name, or of a task of this name; raises DataError where it cannot be fetched."""
+    """Return the benchmark of a benchmark's or task's name; raise DataError if it cannot be fetched."""
     benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
     if "sample" in variants:
         raise DataError(f"The data of {name} are in the package, so there is nothing to fetch: {sample_folder()}.")
     if benchmark.hub is None:
-        raise DataError(f"{benchmark.title} is not on the hub, so it cannot be fetched. Copy it by hand.")
+        raise DataError(f"{benchmark.title} is not on the hub, so it cannot be fetched. Copy it yourself.")
     return benchmark
 
 
@@ -56,19 +59,19 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
 
     Args:
         benchmark: which one.
-        root: the data folder, made if need be.
+        root: the data folder, created if it does not exist.
         revision: a branch, tag or commit; default: the newest.
 
     Raises:
-        DataError: the dataset cannot be had, or the folder is there already.
+        DataError: the dataset cannot be loaded, or the folder exists.
     """
     folder = root / benchmark.title
     if folder.exists():
         raise DataError(f"{folder} exists and is not overwritten. Name another folder with -o, or delete it.")
-    commit = hub_commit(benchmark, revision, ways_out=_WAYS_OUT)
-    splits = from_hub(benchmark, commit, ways_out=_WAYS_OUT)
+    commit = hub_commit(benchmark, revision, hint=_HINT)
+    splits = read_hub(benchmark, commit, hint=_HINT)
     root.mkdir(parents=True, exist_ok=True)
-    # A folder that is half written must not look like a whole one.
+    # An incomplete folder must not look complete.
     unfinished = Path(tempfile.mkdtemp(prefix=f".{benchmark.title}-", dir=root))
     try:
         rows = {split: [_without_absent(row) for row in rows] for split, (_, rows) in splits.items()}
@@ -78,7 +81,7 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
         for name, content in {**files, "dataset_meta.json": meta}.items():
             text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
             (unfinished / name).write_text(text, encoding="utf-8")
-        sums = write_checksums(unfinished, [*files, "dataset_meta.json"])
+        sums = _write_sums(unfinished, [*files, "dataset_meta.json"])
         unfinished.chmod(0o755)
         unfinished.rename(folder)
     finally:
@@ -87,8 +90,37 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
 
 
 def _without_absent(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the inputs that only other rows have, which the hub's columns hold as null."""
+    """Remove the inputs that only other rows have, which are null in the hub's columns."""
     return {
         name: {key: part for key, part in value.items() if part is not None} if isinstance(value, Mapping) else value
         for name, value in row.items()
     }
+
+
+def _write_sums(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    sums = {name: _sum(folder / name) for name in names}
+    (folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8")
+    return sums
+
+
+def check_files(folder: Path) -> Iterator[Issue]:
+    """Find the files that differ from the folder's checksums, if it has any."""
+    known = folder / SUMS
+    if not known.is_file():
+        return
+    for line in known.read_text(encoding="utf-8", errors="replace").splitlines():
+        digest, _, name = line.partition("  ")
+        if not name or Path(name).name != name:
+            message = f"the line {line!r} is not a checksum of a file in this folder"
+            yield Issue("invalid-checksum", "error", Location(str(known)), message, "Delete the file.")
+        elif not (folder / name).is_file():
+            location, message = Location(str(folder / name)), f"it is missing, but {SUMS} lists it"
+            yield Issue("missing-file", "error", location, message, "Fetch the data again.")
+        elif _sum(folder / name) != digest:
+            location, message = Location(str(folder / name)), f"it differs from its checksum in {SUMS}"
+            hint = f"Fetch the data again; if the change is yours, delete {SUMS}."
+            yield Issue("changed-file", "error", location, message, hint)
+
+
+def _sum(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

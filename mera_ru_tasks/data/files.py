@@ -1,30 +1,31 @@
-"""Reading the rows of a benchmark from a local folder, in every form that people keep them in.
+"""Read the rows of a benchmark from a local folder, in every common file format.
 
-A folder holds, for each split, one of `test.json` (`{"data": [rows]}`, the authors' form), `test.jsonl`,
-`test.parquet` (also in the hub's sharded naming and its `data/` folder) or a `save_to_disk` copy.
+For each split a folder holds one of `test.json` (`{"data": [rows]}`, the authors' format), `test.jsonl`,
+`test.parquet` (also with the hub's shard names and in its `data/` folder) or a `save_to_disk` copy.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import Benchmark
-from mera_ru_tasks.data.schema import Problem, row_id
+from mera_ru_tasks.data.schema import row_id, rule_issue
 from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.issues import Issue, Location
 from mera_ru_tasks.paths import expanded
 
 SPLITS = ("test", "shots")
 
 
 def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
-    """The folder of `benchmark` in the data folder `root`, whatever the case of its name.
+    """Return the folder of `benchmark` in the data folder `root`, whatever the case of its name.
 
     Raises:
-        DataError: `root` is no folder, or holds no such folder, or more than one.
+        DataError: `root` is not a folder, or holds no such folder, or more than one.
     """
     _must_be_folder(root, _where_from(benchmark))
     found = sorted(path for path in root.iterdir() if path.is_dir() and path.name.lower() in benchmark.folders)
@@ -42,22 +43,22 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
 
 
 def dataset_folder(path: Path) -> Path:
-    """The folder of a user's own dataset, which a task names itself; raises DataError where it is none."""
+    """Return the folder of a custom dataset, which its task names; raise DataError if it does not exist."""
     folder = expanded(path)
-    start = "" if folder.is_absolute() else f"; a relative path counts from where the command is started, {Path.cwd()}"
+    start = "" if folder.is_absolute() else f"; a relative path starts at the current folder, {Path.cwd()}"
     _must_be_folder(folder, f"Name the folder that holds test.json in the task's `mera_ru_path`{start}.")
     return folder
 
 
-def _must_be_folder(path: Path, remedy: str) -> None:
+def _must_be_folder(path: Path, hint: str) -> None:
     if not path.is_dir():
         what = "is a file" if path.exists() else "does not exist"
-        raise DataError(f"The data folder {path} {what}. {remedy}")
+        raise DataError(f"The data folder {path} {what}. {hint}")
 
 
 def _where_from(benchmark: Benchmark) -> str:
-    remedy = f"Put the benchmark's files into a folder `{benchmark.name}` in it"
-    return remedy + (", or unset MERA_RU_DATA to use the hub dataset." if benchmark.hub else ".")
+    hint = f"Put the benchmark's files into a folder `{benchmark.name}` in it"
+    return hint + (", or unset MERA_RU_DATA to use the hub dataset." if benchmark.hub else ".")
 
 
 def read_splits(folder: Path) -> dict[str, tuple[str, list[Any]]]:
@@ -86,7 +87,7 @@ def read_splits(folder: Path) -> dict[str, tuple[str, list[Any]]]:
 
 
 def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
-    """The forms in which the files of a split lie in `folder`: for each one's name its files in order."""
+    """Return the forms in which `folder` holds a split: for each form's name its files in order."""
     single = (folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet"))
     forms = {path.name: [path] for path in single if path.is_file()}
     for place in (folder, folder / "data"):
@@ -98,12 +99,13 @@ def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
 
 
 def _whole(shards: list[Path], name: Path) -> list[Path]:
-    """The shards, where all that their names count are there: a part of a test set would give a number all the same."""
+    """Return the shards if all are there; an incomplete test set would give a wrong score."""
     wanted = int(shards[0].stem.rpartition("-")[2]) if shards[0].stem.rpartition("-")[2].isdecimal() else 0
     split = shards[0].name.partition("-")[0]
     if [shard.name for shard in shards] != [f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)]:
         raise DataError(
-            f"{name}: {len(shards)} files where their names count {wanted}. Fetch the missing ones, or keep one set."
+            f"{name}: there are {len(shards)} files, but their names say {wanted}. "
+            "Fetch the missing ones, or keep one set."
         )
     return shards
 
@@ -131,7 +133,7 @@ def _read_text(path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if error.reason == "unexpected end of data":
-            raise DataError(f"{path} ends inside a character, so it is cut. Copy it again, whole.") from error
+            raise DataError(f"{path} ends inside a character, so it is incomplete. Copy it again.") from error
         line = raw.count(b"\n", 0, error.start) + 1
         guess = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw[:4] else "CP1251"
         raise DataError(
@@ -148,9 +150,9 @@ def _parse(text: str, path: Path, line: int | None = None) -> Any:
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path} is not valid JSON: line {(line or 1) + error.lineno - 1}, column {error.colno}: {error.msg}. "
-            "Mend the file there."
+            "Correct the file there."
         ) from error
-    except ValueError as error:  # what Python says of an integer beyond its limit of digits
+    except ValueError as error:  # Python's error for an integer with too many digits
         raise DataError(f"{place}: a number has too many digits. Write it shorter, or as a string.") from error
     except RecursionError as error:
         raise DataError(f"{place}: the JSON is nested too deeply to be a benchmark's row.") from error
@@ -168,7 +170,7 @@ def _read_parquet(path: Path) -> list[Any]:
 
 
 def _read_saved(folder: Path) -> dict[str, list[Any]]:
-    """The splits of a `save_to_disk` copy: a saved `DatasetDict`, or a saved `Dataset` in a folder for each split."""
+    """Read a `save_to_disk` copy: a saved `DatasetDict`, or a saved `Dataset` in a folder for each split."""
     saved = [folder] if (folder / "dataset_dict.json").is_file() else []
     single = [folder / split for split in SPLITS if (folder / split / "state.json").is_file()]
     if not (saved or single):
@@ -180,41 +182,41 @@ def _read_saved(folder: Path) -> dict[str, list[Any]]:
             loaded = datasets.load_from_disk(str(folder))
             return {split: loaded[split].to_list() for split in SPLITS if split in loaded}
         return {path.name: datasets.load_from_disk(str(path)).to_list() for path in single}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:  # it checks none of its own files
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:  # it does not validate its files
         raise DataError(f"{folder} is not a readable saved dataset: {error}. Save it again.") from error
 
 
 def fill_in_prompts(
-    splits: Mapping[str, tuple[str, list[Any]]], folder: Path
-) -> tuple[dict[str, tuple[str, list[Any]]], list[Problem]]:
+    splits: dict[str, tuple[str, list[Any]]], folder: Path
+) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
     """Replace each `instruction` that is an index into the `prompts` of `dataset_meta.json` by that prompt.
 
-    A prompt is a string, or an object with `instruction` and further text blocks; the blocks fill the inputs of the
-    same name where a row has none.
+    A prompt is a string, or an object with `instruction` and further text blocks; the blocks fill inputs of the
+    same name that are missing or empty in a row.
 
     Returns:
-        The splits with prompts, and a problem for each index that names none.
+        The splits with prompts, and an issue for each index without a prompt.
     """
-    indexed = any(_is_index(row) for _, rows in splits.values() for row in rows)
-    prompts = _read_prompts(folder / "dataset_meta.json") if indexed else []
-    problems: list[Problem] = []
-
-    def filled(place: str, rows: list[Any]) -> Iterator[Any]:
+    if not any(_is_index(row) for _, rows in splits.values() for row in rows):
+        return splits, []
+    prompts = _read_prompts(folder / "dataset_meta.json")
+    known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it holds no prompts"
+    filled: dict[str, tuple[str, list[Any]]] = {}
+    issues: list[Issue] = []
+    for split, (place, rows) in splits.items():
+        filled[split] = (place, [])
         for number, row in enumerate(rows, start=1):
             if not _is_index(row):
-                yield row
-                continue
-            index = row["instruction"]
-            if not 0 <= index < len(prompts):
-                known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it holds no prompts"
-                what = f"dataset_meta.json has no prompt {index}, {known}"
-                remedy = "Mend the index, or write the prompt itself into `instruction`."
-                problems.append(Problem(place, number, row_id(row), "instruction", what, remedy))
-                yield {**row, "instruction": "-"}
-                continue
-            yield _with_prompt(row, prompts[index])
-
-    return {split: (place, list(filled(place, rows))) for split, (place, rows) in splits.items()}, problems
+                filled[split][1].append(row)
+            elif 0 <= (index := row["instruction"]) < len(prompts):
+                filled[split][1].append(_with_prompt(row, prompts[index]))
+            else:
+                location = Location(place, number, row_id(row), "instruction")
+                message = f"dataset_meta.json has no prompt {index}, {known}"
+                hint = "Correct the index, or write the prompt itself into `instruction`."
+                issues.append(rule_issue("unknown-prompt", location, message, hint))
+                filled[split][1].append({**row, "instruction": "-"})
+    return filled, issues
 
 
 def _with_prompt(row: Mapping[str, Any], prompt: Any) -> dict[str, Any]:
@@ -235,7 +237,7 @@ def _is_index(row: Any) -> bool:
 def _read_prompts(path: Path) -> list[Any]:
     if not path.is_file():
         raise DataError(
-            f"{path} is missing, but rows name their prompt by its index there. "
+            f"{path} is missing, but rows refer to prompts by their index in it. "
             "Add the file, or write the prompt itself into `instruction`."
         )
     content = _parse(_read_text(path), path)

@@ -1,24 +1,28 @@
-"""Loading a benchmark: from a local folder where one is named, else from the hub; every row checked.
+"""Decide where a benchmark's data come from, and load them: from a local folder if one is named, else from the hub.
 
-A document, as the prompt's template, the readings and the scores see it, is the row with its `instruction` as text, the
-same `inputs` fields in every row (absent ones empty), and two things added so that nothing later needs to know the
-benchmark: `answer_format` (see `benchmarks.AnswerFormat`) and, where documents count in groups, `meta.group_size`.
+A document, as prompts, extraction and scores use it, is the row with its `instruction` as text and the same `inputs`
+fields in every row (absent ones empty). Two things are added, so that later code needs no benchmark: `answer_format`
+(see `benchmarks.AnswerFormat`) and, for benchmarks with groups, `meta.group_size`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mera_ru_tasks.data.benchmarks import Benchmark
+from mera_ru_tasks.data import hub
+from mera_ru_tasks.data.benchmarks import BENCHMARKS, Benchmark, benchmark_of_task
+from mera_ru_tasks.data.custom import benchmark_of_file
 from mera_ru_tasks.data.files import SPLITS, benchmark_folder, dataset_folder, fill_in_prompts, read_splits
-from mera_ru_tasks.data.schema import Problem, check_rows, format_of
+from mera_ru_tasks.data.schema import check_rows, format_of
 from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.paths import expanded
+from mera_ru_tasks.issues import Issue, errors
+from mera_ru_tasks.paths import expanded, sample_folder, task_names
+from mera_ru_tasks.textutil import suggest
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -26,173 +30,259 @@ if TYPE_CHECKING:
 Splits = dict[str, tuple[str, list[Any]]]
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where a benchmark's rows are.
+
+    Attributes:
+        benchmark: which one.
+        folder: its folder; None for the hub.
+        revision: the hub dataset's branch, tag or commit; None for the newest.
+    """
+
+    benchmark: Benchmark
+    folder: Path | None
+    revision: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Return the folder or the hub dataset, for messages."""
+        return str(self.folder or self.benchmark.hub)
+
+    def read(self) -> tuple[Splits, list[Issue]]:
+        """Read the rows as they are stored, with prompts in place of their indices, unchecked.
+
+        Returns:
+            For each split found its place and rows, and the issues that were found while reading.
+
+        Raises:
+            DataError: the data cannot be read.
+        """
+        if self.folder is None:
+            return hub.read_hub(self.benchmark, self.revision), []
+        return fill_in_prompts(read_splits(self.folder), self.folder)
+
+
+def find_source(benchmark: Benchmark, data: str | Path | None = None, revision: str | None = None) -> Source:
+    """Decide where a benchmark's data come from.
+
+    A custom dataset names its folder or hub dataset itself. Other data come from the folder `data`, else from
+    MERA_RU_DATA, else from the hub. If a folder is named, the hub is never used.
+
+    Args:
+        benchmark: which one.
+        data: a folder that holds a folder for each benchmark.
+        revision: the hub dataset's revision; default: MERA_RU_REVISION, else the newest.
+
+    Raises:
+        DataError: a folder is named, but does not hold the benchmark.
+    """
+    if benchmark.path:
+        return Source(benchmark, dataset_folder(benchmark.path))
+    named = data or os.environ.get("MERA_RU_DATA")
+    if named:
+        return Source(benchmark, benchmark_folder(expanded(named), benchmark))
+    return Source(benchmark, None, revision or os.environ.get("MERA_RU_REVISION") or None)
+
+
+def find_source_by_name(name: str, data: str | Path | None = None) -> tuple[Source, tuple[str, ...]]:
+    """Decide where the data of a benchmark or task come from, by its name.
+
+    Args:
+        name: the benchmark's or the task's name, or the YAML file of a custom task. `_sample` tasks use the shipped
+            data, whatever the settings are.
+        data: as in `find_source`.
+
+    Returns:
+        The source, and the variants in the task's name (see `benchmarks.benchmark_of_task`).
+
+    Raises:
+        DataError: there is no such benchmark, or the folder does not hold it.
+        TaskError: the YAML file does not describe a custom task.
+    """
+    if name.endswith((".yaml", ".yml")):
+        benchmark, settings = benchmark_of_file(expanded(name))
+        variants: tuple[str, ...] = ("prefill",) if settings.get("mera_ru_prefill") else ()
+    elif known := benchmark_of_task(name):
+        benchmark, variants = known
+    else:
+        raise DataError(f"There is no benchmark or task {name!r}. {suggest(name, _names_with_data())}")
+    return find_source(benchmark, sample_folder() if "sample" in variants else data), variants
+
+
+def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
+    """Find the data that a user names.
+
+    Args:
+        target: a folder, or anything that `find_source_by_name` knows.
+        benchmark: the benchmark that the folder holds, if the folder's name does not say it.
+
+    Raises:
+        DataError: there are no such data.
+        TaskError: the YAML file does not describe a custom task.
+    """
+    path = expanded(target)
+    if benchmark is not None:
+        if not path.is_dir():
+            raise DataError(f"{path} is not a folder. Name the one that holds test.json.")
+        return [Source(benchmark_named(benchmark), path)]
+    if target.endswith((".yaml", ".yml")) or benchmark_of_task(target):
+        return [find_source_by_name(target)[0]]
+    if not path.is_dir():
+        what = (
+            "is a file, not a folder or a task's YAML file"
+            if path.exists()
+            else "is neither a folder nor the name of a benchmark or task"
+        )
+        raise DataError(f"{target} {what}. {suggest(target, _names_with_data())}")
+    named = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
+    if named:
+        return [Source(named[0], path)]
+    inside = {child.name.lower() for child in path.iterdir() if child.is_dir()}
+    found = [candidate for candidate in BENCHMARKS.values() if inside & set(candidate.folders)]
+    if not found:
+        names = ", ".join(BENCHMARKS)
+        raise DataError(
+            f"{path} does not have a benchmark's name and holds no folder of a benchmark. If it is one, say which with "
+            f"--benchmark ({names}); a data folder holds folders with these names."
+        )
+    return [Source(candidate, benchmark_folder(path, candidate)) for candidate in found]
+
+
+def benchmark_named(name: str) -> Benchmark:
+    """Return the benchmark of this name; raise DataError if there is none."""
+    if name not in BENCHMARKS:
+        raise DataError(f"There is no benchmark {name!r}. {suggest(name, BENCHMARKS)}")
+    return BENCHMARKS[name]
+
+
+def _names_with_data() -> list[str]:
+    """Return the names that say which data are meant; those of groups do not."""
+    return [name for name in task_names() if benchmark_of_task(name)]
+
+
+def load_benchmark(
+    name: str, *, data: str | Path | None = None, revision: str | None = None, split: str = "test"
+) -> dict[str, Dataset]:
+    """Load the documents of a benchmark or task by its name.
+
+    Args:
+        name: a benchmark (`enantiosemy`), a task (`riddles_sample`), or the YAML file of a custom task.
+        data: a folder that holds a folder for each benchmark; default: MERA_RU_DATA, else the hub.
+        revision: the hub dataset's revision; default: MERA_RU_REVISION, else the newest.
+        split: the split that must exist; other splits that are missing are returned empty.
+
+    Returns:
+        The splits `test` and `shots`; `score_response` takes their documents.
+
+    Raises:
+        DataError: there is no such benchmark, or its data are missing or invalid.
+        TaskError: the YAML file does not describe a custom task.
+    """
+    source, _ = find_source_by_name(name, data)
+    if source.folder is None and revision:
+        source = Source(source.benchmark, None, revision)
+    return load_source(source, split)
+
+
 def load(
     benchmark: Benchmark, *, data: str | Path | None = None, revision: str | None = None, scored: str = "test"
 ) -> dict[str, Dataset]:
-    """Load the splits `test` and `shots` of a benchmark.
+    """Load the documents of a benchmark: `load_source` of `find_source`."""
+    return load_source(find_source(benchmark, data, revision), scored)
+
+
+def load_source(source: Source, scored: str = "test") -> dict[str, Dataset]:
+    """Load and check the documents of all splits.
 
     Args:
-        benchmark: which one.
-        data: a folder that holds a folder for each benchmark; default: the environment's `MERA_RU_DATA`. Where it is
-            set, only it is used.
-        revision: the hub dataset's revision (branch, tag or commit); default: `MERA_RU_REVISION`, else the newest.
-        scored: the split that must be there; another that is absent comes back empty.
+        source: where they are.
+        scored: the split that must exist; other splits that are missing are returned empty.
 
     Raises:
-        DataError: the data are missing or wrong; the message names place, row, field and remedy.
+        DataError: the data are missing or invalid; the message names file, row, field and a way out.
     """
-    splits, problems = load_rows(benchmark, data=data, revision=revision)
+    splits, found = source.read()
     if scored not in splits:
-        raise DataError(_missing(benchmark, scored, splits, data))
+        raise DataError(_missing_split(source, scored, splits))
     if not splits[scored][1]:
-        raise DataError(f"{splits[scored][0]} holds no rows, so there is nothing to run {benchmark.title} on.")
-    _refuse(problems + list(check_rows(splits, benchmark)))
-    return _datasets(splits, benchmark, scored)
+        raise DataError(f"{splits[scored][0]} holds no rows, so {source.benchmark.title} cannot be run.")
+    _raise_first([*found, *check_rows(splits, source.benchmark)])
+    return _datasets(splits, source.benchmark, scored)
 
 
-def _refuse(problems: Sequence[Problem]) -> None:
-    if problems:
-        more = (
-            f" ({len(problems) - 1} more problems in these data; `mera-ru data check` lists them all.)"
-            if len(problems) > 1
-            else ""
-        )
-        raise DataError(f"{problems[0]}{more}")
-
-
-def rows_at_hand(benchmark: Benchmark, *, data: str | Path | None = None) -> Splits | None:
-    """Read a benchmark's rows where this needs no network, checked.
+def load_local_rows(benchmark: Benchmark, *, data: str | Path | None = None) -> Splits | None:
+    """Read and check a benchmark's rows if this needs no network.
 
     Args:
         benchmark: which one.
-        data: as in `load`.
+        data: as in `find_source`.
 
     Returns:
-        The rows of the local folder that is named, else of the newest copy of the hub dataset in the cache of the
-        library `datasets`, else None.
+        The rows of the local folder if one is named, else of the newest copy in the cache of the library `datasets`,
+        else None.
 
     Raises:
-        DataError: a local folder is named, but its data are missing or wrong.
+        DataError: a local folder is named, but its data are missing or invalid.
     """
-    if _local_folder(benchmark, data):
-        splits, problems = load_rows(benchmark, data=data)
-    elif cached := _from_cache(benchmark):
-        splits, problems = cached, []
+    source = find_source(benchmark, data)
+    found: list[Issue] = []
+    if source.folder:
+        splits, found = source.read()
+    elif cached := hub.read_hub_cache(benchmark):
+        splits = cached
     else:
         return None
-    _refuse(problems + list(check_rows(splits, benchmark)))
+    _raise_first([*found, *check_rows(splits, benchmark)])
     return splits
 
 
-def load_rows(
-    benchmark: Benchmark, *, data: str | Path | None = None, revision: str | None = None
-) -> tuple[Splits, list[Problem]]:
-    """Read a benchmark's rows as they are stored, with prompts put in for their indices, unchecked.
-
-    Returns:
-        For each split found its place and rows, and the problems met on the way.
-    """
-    folder = _local_folder(benchmark, data)
-    if folder:
-        return fill_in_prompts(read_splits(folder), folder)
-    return from_hub(benchmark, revision or os.environ.get("MERA_RU_REVISION") or None), []
-
-
-def _local_folder(benchmark: Benchmark, data: str | Path | None) -> Path | None:
-    """The folder with the benchmark's files; None where none is named, so that the hub is asked."""
-    if benchmark.path:
-        return dataset_folder(benchmark.path)
-    named = data or os.environ.get("MERA_RU_DATA")
-    return benchmark_folder(expanded(named), benchmark) if named else None
-
-
-_WAYS_OUT = (
-    "Three ways out: give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the "
-    "dataset asks for one; or set MERA_RU_DATA to a folder that holds a copy in a folder `{}`; or run the tasks on the "
-    "data that the package ships, `--tasks mera_ru_sample`, which need no network. HF_HUB_OFFLINE=1 spares the waiting."
-)
-
-
-def from_hub(benchmark: Benchmark, revision: str | None, *, ways_out: str = _WAYS_OUT) -> Splits:
-    """Load a benchmark's rows from the hub, as `load_rows` does.
+def find_document(
+    name: str, identity: int | None = None, *, data: str | Path | None = None
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Load one document of a benchmark or task.
 
     Args:
-        benchmark: which one.
-        revision: a branch, tag or commit; None for the newest.
-        ways_out: what to do where the hub does not give it.
+        name: as in `find_source_by_name`.
+        identity: the document's `meta.id`, in any split; default: the first document that the task scores.
+        data: as in `find_source`.
+
+    Returns:
+        The document, and the variants in the task's name.
 
     Raises:
-        DataError: the hub does not have the dataset, or cannot be reached.
+        DataError: there is no such benchmark, no such id, or the data are missing or invalid.
+        TaskError: the YAML file does not describe a custom task.
     """
-    name = _hub_name(benchmark)
-    import datasets
-
-    with _hub_errors(benchmark, revision, ways_out):
-        loaded = datasets.load_dataset(name, revision=revision)
-    return _splits_of(loaded, name + (f"@{revision}" if revision else ""))
-
-
-def hub_commit(benchmark: Benchmark, revision: str | None, *, ways_out: str) -> str:
-    """The commit that a revision of the hub dataset is at; it names data that cannot change. All else as `from_hub`."""
-    name = _hub_name(benchmark)
-    from huggingface_hub import HfApi
-
-    with _hub_errors(benchmark, revision, ways_out):
-        commit = HfApi().dataset_info(name, revision=revision).sha
-    return str(commit)
+    source, variants = find_source_by_name(name, data)
+    scored = "shots" if "shots" in variants else "test"
+    splits = load_source(source, scored)
+    documents = [*splits[scored], *(doc for split, part in splits.items() if split != scored for doc in part)]
+    found = documents[:1] if identity is None else [doc for doc in documents if doc["meta"]["id"] == identity]
+    if not found:
+        known = [doc["meta"]["id"] for doc in documents]
+        raise DataError(f"{source.place} has no document with id {identity}; its ids are {min(known)} to {max(known)}.")
+    return found[0], variants
 
 
-def _hub_name(benchmark: Benchmark) -> str:
-    if benchmark.hub is None:
-        raise DataError(
-            f"{benchmark.title} is not on the hub. Set MERA_RU_DATA to a folder with a folder `{benchmark.name}` "
-            "that holds test.json."
+def _raise_first(issues: Iterable[Issue]) -> None:
+    stopping = errors(issues)
+    if stopping:
+        more = (
+            f" ({len(stopping) - 1} more errors in these data; `mera-ru data check` lists them all.)"
+            if len(stopping) > 1
+            else ""
         )
-    return benchmark.hub
+        raise DataError(f"{stopping[0]}{more}")
 
 
-@contextlib.contextmanager
-def _hub_errors(benchmark: Benchmark, revision: str | None, ways_out: str) -> Iterator[None]:
-    """Turn what goes wrong with the hub into a DataError that names the ways out."""
-    from datasets.exceptions import DatasetsError
-    from huggingface_hub.errors import HTTPError  # of the HTTP client that this release uses: requests or httpx
-
-    try:
-        yield
-    except (OSError, ValueError, RuntimeError, DatasetsError, HTTPError) as error:
-        at = f" at revision {revision}" if revision else ""
-        raise DataError(
-            f"The dataset {benchmark.hub}{at} could not be loaded from the hub "
-            f"({type(error).__name__}: {_first_line(error)}). {ways_out.replace('{}', benchmark.name)}"
-        ) from error
-
-
-def _from_cache(benchmark: Benchmark) -> Splits | None:
-    """The newest copy that `datasets` has cached. Its offline mode does the same, but cannot be had for one call."""
-    if benchmark.hub is None:
-        return None
-    from datasets.packaged_modules.cache.cache import Cache
-
-    try:
-        name = benchmark.hub.rpartition("/")[2]
-        loaded = Cache(repo_id=benchmark.hub, dataset_name=name, version="auto", hash="auto").as_dataset()
-    except (OSError, ValueError):  # no copy, or a half one
-        return None
-    return _splits_of(loaded, f"{benchmark.hub} (cached)")
-
-
-def _splits_of(loaded: Mapping[str, Any], place: str) -> Splits:
-    return {split: (f"{place}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded}
-
-
-def _missing(benchmark: Benchmark, split: str, splits: Splits, data: str | Path | None) -> str:
-    folder = _local_folder(benchmark, data)
-    if not folder:
-        return f"The dataset {benchmark.hub} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
+def _missing_split(source: Source, split: str, splits: Splits) -> str:
+    if not source.folder:
+        return f"The dataset {source.place} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
     others = ", ".join(splits) or "none"
     return (
-        f"{folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, {split}.parquet, "
-        "or a copy made by save_to_disk."
+        f"{source.folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, "
+        f"{split}.parquet, or a copy made by save_to_disk."
     )
 
 
@@ -200,11 +290,11 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
     import datasets
     import pyarrow as pa
 
-    # The hub's tables hold null where a row lacks a field, and a field that no row has is none.
+    # The hub's tables hold null if a row lacks a field, so a field that is null in all rows is absent.
     fields = (row["inputs"] for _, rows in splits.values() for row in rows)
     inputs = sorted({name for given in fields for name, value in given.items() if value is not None})
     known = ("id", *benchmark.meta)
-    ours = (*known, "group_size")  # which says that a document counts in a group
+    ours = (*known, "group_size")  # marks documents in groups
     extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in ours})
     loaded: dict[str, Dataset] = {}
     for split in (scored, *(split for split in SPLITS if split != scored)):
@@ -213,9 +303,10 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
         try:
             loaded[split] = datasets.Dataset.from_list(documents) if documents else loaded[scored].select(range(0))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            first_line = (str(error).splitlines() or ["no message"])[0]
             raise DataError(
-                f"{place}, field `meta`: a field holds values of different kinds over the rows ({_first_line(error)}). "
-                "Write each meta field in one kind in all rows."
+                f"{place}, field `meta`: a field has values of different types in different rows ({first_line}). "
+                "Write each meta field with the same type in all rows."
             ) from error
     return loaded
 
@@ -239,7 +330,3 @@ def _documents(
             document["meta"]["group_size"] = sizes[row["meta"]["group_id"]]
         documents.append(document)
     return documents
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["no message"])[0]

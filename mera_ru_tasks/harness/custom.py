@@ -23,7 +23,7 @@ from typing import Any
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
-from mera_ru_tasks.data.custom import own_benchmark
+from mera_ru_tasks.data.custom import custom_benchmark
 from mera_ru_tasks.errors import TaskError
 from mera_ru_tasks.harness import patches, task
 from mera_ru_tasks.paths import shared_yaml
@@ -47,7 +47,7 @@ class CustomTask(task.MeraTask):
                 "For a prompt that ends in the marker write `mera_ru_prefill: true` under `dataset_kwargs`."
             )
         settings = config.get("dataset_kwargs") or {}
-        self._benchmark = own_benchmark(config["task"], settings)
+        self._benchmark = custom_benchmark(config["task"], settings)
         base = _base_config(self._benchmark.formats.values(), prefill=settings.get("mera_ru_prefill", False))
         # Without the base's `until` lm-eval would stop at the first blank line.
         generation = {**base["generation_kwargs"], **(config.get("generation_kwargs") or {})}

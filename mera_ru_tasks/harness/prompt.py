@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mera_ru_tasks.data.task_files import read_task_file
+from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.paths import shared_yaml
 
 # What the template replaces, and which of it looks like a name: `{А, Б}` in a prompt is a set.

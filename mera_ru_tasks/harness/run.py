@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mera_ru_tasks.data.task_files import read_task_file
+from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.errors import TaskError
 from mera_ru_tasks.harness import patches
 from mera_ru_tasks.paths import task_names

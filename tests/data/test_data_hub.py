@@ -64,30 +64,21 @@ def test_faults_of_hub_data_name_dataset_and_split(monkeypatch: pytest.MonkeyPat
     hub(monkeypatch, test=[riddle(1), riddle(1)])
     with pytest.raises(DataError) as caught:
         load(RIDDLES_CLOSED, revision="v1")
-    assert str(caught.value).startswith(
-        "MERA-evaluation/Riddles@v1, split test, row 2 (id 1), field `meta.id`: the id stands already in "
-        "MERA-evaluation/Riddles@v1, split test, row 1."
-    )
+    assert str(caught.value).startswith("MERA-evaluation/Riddles@v1, split test, row 2 (id 1), field `meta.id`: ")
+    assert "MERA-evaluation/Riddles@v1, split test, row 1." in str(caught.value)
     hub(monkeypatch, shots=[riddle(1)])
-    with pytest.raises(DataError, match=r"^The dataset MERA-evaluation/Riddles has no split `test`\. Name a revision"):
+    with pytest.raises(DataError, match=r"^The dataset MERA-evaluation/Riddles has no split `test`"):
         load(RIDDLES_CLOSED)
 
 
 def test_the_open_riddles_are_not_on_the_hub() -> None:
     with pytest.raises(DataError) as caught:
         load(RIDDLES_OPEN)
-    assert str(caught.value) == (
-        "Riddles (open set) is not on the hub. "
-        "Set MERA_RU_DATA to a folder with a folder `riddles_open` that holds test.json."
-    )
+    assert "MERA_RU_DATA" in str(caught.value) and "`riddles_open`" in str(caught.value)
 
 
-WAYS_OUT = (
-    "Three ways out: give this machine access to the hub, or a mirror of it with HF_ENDPOINT, and HF_TOKEN if the "
-    "dataset asks for one; or set MERA_RU_DATA to a folder that holds a copy in a folder `riddles_closed`; "
-    "or run the tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network. "
-    "HF_HUB_OFFLINE=1 spares the waiting."
-)
+# What a message about the hub must name.
+WAYS_OUT = ("HF_ENDPOINT", "HF_TOKEN", "MERA_RU_DATA", "`riddles_closed`", "--tasks mera_ru_sample", "HF_HUB_OFFLINE=1")
 
 
 def hub_errors() -> list[Exception]:
@@ -115,7 +106,7 @@ def test_whatever_fails_on_the_hub_names_the_ways_out(monkeypatch: pytest.Monkey
     assert text.startswith(
         f"The dataset MERA-evaluation/Riddles at revision v1 could not be loaded from the hub ({type(error).__name__}: "
     )
-    assert text.endswith(WAYS_OUT)
+    assert all(way in text for way in WAYS_OUT)
 
 
 # The second waits for no retry: there is nothing to wait for behind a closed port.
@@ -140,5 +131,5 @@ def test_without_network_and_local_data_a_program_ends_with_the_message(tmp_path
     assert ended.returncode == 1
     last = ended.stderr.splitlines()[-1]
     assert last.startswith("Error: The dataset MERA-evaluation/Riddles could not be loaded from the hub (")
-    assert last.endswith(WAYS_OUT)
+    assert all(way in last for way in WAYS_OUT)
     assert "Traceback" not in ended.stderr

@@ -6,10 +6,17 @@ import re
 
 import pytest
 
-from mera_ru_tasks.data import document
 from mera_ru_tasks.data.benchmarks import RUSSIAN_REGIONS
 from tests.support.scripted import run
 from tests.support.synthetic import make_rows, write_data
+
+
+def sections(out):
+    """Return what `data show` printed, by the sections' titles."""
+    parts = re.split(r"^--- (.+) ---\n", out, flags=re.MULTILINE)
+    return {
+        title: text.removesuffix("\n").removesuffix("\n") for title, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
 
 def mixed(doc, prompt):
@@ -23,20 +30,20 @@ def mixed(doc, prompt):
     ["enantiosemy_sample", "riddles_sample_prefill", "riddles_open_sample", "russian_regions_sample",
      "russian_regions_sample_prefill"],
 )  # fmt: skip
-def test_a_document_is_shown_as_a_run_sees_it(task):
+def test_a_document_is_shown_as_in_a_run(task, mera_ru):
     samples = run(None, [task], mixed, limit=8)["samples"][task]
     for sample in samples:
         doc, response = sample["doc"], sample["resps"][0][0]
         if doc["meta"]["id"] > 4:
             continue
-        shown = document.show(task, doc["meta"]["id"])
-        assert shown.prompt == sample["arguments"][0][0]
-        assert shown.doc == doc and shown.reference == doc["outputs"].strip()
-        read = document.read(shown, response)
-        scores = read.strict_scores if sample["filter"] == "strict-match" else read.flexible_scores
-        assert dict(scores) == {name: sample[name] for name in sample["metrics"]}
-        if sample["filter"] == "flexible-extract":
-            assert read.flexible == sample["filtered_resps"][0]
+        shown = sections(mera_ru("data", "show", task, "--id", doc["meta"]["id"], "--response", response).out)
+        assert shown["prompt"] == sample["arguments"][0][0]
+        assert shown["reference"] == doc["outputs"].strip()
+        scores = dict(part.split(" ") for part in shown[f"{sample['filter']} scores"].split(", "))
+        expected = {name: f"{sample[name]:g}" for name in sample["metrics"] if not name.startswith("group")}
+        assert scores == expected
+        if sample["filter"] == "flexible-extract" and sample["filtered_resps"][0]:
+            assert shown["flexible-extract reads"] == repr(sample["filtered_resps"][0])
 
 
 def test_showing_a_document(mera_ru, monkeypatch, tmp_path):
@@ -45,7 +52,10 @@ def test_showing_a_document(mera_ru, monkeypatch, tmp_path):
     write_data(tmp_path, answers=False, rows_per_type=2, benchmarks=(RUSSIAN_REGIONS,))
     closed = mera_ru("data", "show", "russian_regions", "--data", tmp_path, "--response", "**Ответ:** (б)")
     assert closed.status == 0 and re.search(r"^--- meta ---\n(?:.*, )?id 1, ", closed.out)
-    assert "(closed: the document gets no score)" in closed.out and closed.out.count("for want of a reference") == 2
+    assert (
+        "(closed: the document gets no score)" in closed.out
+        and closed.out.count("none, since there is no reference") == 2
+    )
     assert "flexible-extract reads ---\n'Б'" in closed.out
     shot = mera_ru("data", "show", "russian_regions_shots", "--data", tmp_path)
     _, shots = make_rows(RUSSIAN_REGIONS, rows_per_type=2)

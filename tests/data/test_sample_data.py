@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from mera_ru_tasks.data.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS
-from mera_ru_tasks.data.load import load_rows
+from mera_ru_tasks.data.load import find_source
 from mera_ru_tasks.data.schema import check_rows
 from mera_ru_tasks.paths import sample_folder
 from mera_ru_tasks.scoring.normalize import normalize
@@ -18,8 +18,8 @@ LETTERS = "АБВГДЕ"
 
 
 def rows_of(benchmark, split="test"):
-    splits, problems = load_rows(benchmark, data=sample_folder())
-    assert not problems
+    splits, issues = find_source(benchmark, sample_folder()).read()
+    assert not issues
     return splits[split][1]
 
 
@@ -35,8 +35,8 @@ def right_of(row):
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=lambda benchmark: benchmark.name)
 def test_the_checks_find_nothing(benchmark):
-    splits, problems = load_rows(benchmark, data=sample_folder())
-    assert [*problems, *check_rows(splits, benchmark)] == []
+    splits, issues = find_source(benchmark, sample_folder()).read()
+    assert [*issues, *check_rows(splits, benchmark)] == []
     assert all(row["outputs"] for _, rows in splits.values() for row in rows)
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from mera_ru_tasks.issues import errors
+from mera_ru_tasks.logs.lmeval import find_logs
+from mera_ru_tasks.submission.pack import prepare
 from tests.support.archives import answer, edit_results, fault, ids_of, move_to_other_run, only_id, rewrite
 from tests.support.scripted import run
 
@@ -36,119 +39,129 @@ def with_inputs(row):
     return row
 
 
-# What is done to the logs; parts of the message; whether --partial packs the rest all the same.
-HOLES: dict[str, tuple[Callable[[Path], Any], list[str], bool]] = {
+# How the logs are changed; the issue's code, its task and what it must name; whether --partial packs the rest.
+ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]] = {
     "a task without a log": (
         lambda logs: next(logs.rglob("samples_russian*")).unlink(),
-        ["Missing: russian_regions: RussianRegions.json: there is no log", "--tasks russian_regions --log"], True,
+        "missing-task", "russian_regions", ("RussianRegions.json", "--tasks russian_regions --log"), True,
     ),
     "a prefilled task instead": (
         lambda logs: rename_task(logs, "enantiosemy", "enantiosemy_prefill"),
-        ["Missing: enantiosemy: Enantiosemy.json", "`enantiosemy_prefill` cannot stand for it", "prefilled"], True,
+        "missing-task", "enantiosemy", ("Enantiosemy.json", "`enantiosemy_prefill`", "prefilled"), True,
     ),
     "a sample task instead": (
         lambda logs: rename_task(logs, "riddles_closed", "riddles_sample"),
-        ["`riddles_sample` cannot stand for it: it runs the package's own sample data"], True,
+        "missing-task", "riddles_closed", ("`riddles_sample`", "sample data"), True,
     ),
     "a shots task instead": (
         lambda logs: rename_task(logs, "riddles_closed", "riddles_closed_shots"),
-        ["`riddles_closed_shots` cannot stand for it: it runs the public shots"], True,
+        "missing-task", "riddles_closed", ("`riddles_closed_shots`", "shots"), True,
     ),
     "a missing id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, lambda row: None)),
-        ["Missing: riddles_closed:", "samples_riddles_closed_", "not answered: id 12 of", "(1 of 500)"], True,
+        "missing-ids", "riddles_closed", ("samples_riddles_closed_", "id 12 of", "(1 of 500)"), True,
     ),
     "many missing ids": (
         lambda logs: rewrite(logs, "enantiosemy", lambda row: row if row["doc_id"] % 2 and row["doc_id"] > 9 else None),
-        ["ids 1 to 11, 13, 15, 17", "and 238 more of", "(258 of 506)"], True,
+        "missing-ids", "enantiosemy", ("ids 1 to 11, 13, 15, 17", "and 238 more of", "(258 of 506)"), True,
     ),
     "documents not run": (
         lambda logs: edit_results(logs, lambda results: results["n-samples"]["enantiosemy"].update(original=507)),
-        ["Missing: enantiosemy:", "it holds only 506 of the task's 507 documents", "without --samples"], True,
+        "limited-run", "enantiosemy", ("only 506", "507 documents", "--samples"), True,
     ),
     "a limit": (
         lambda logs: edit_results(logs, lambda all: (all.pop("n-samples"), all["config"].update(limit=9.0))),
-        ["the run had --limit 9.0", "Run again without --limit"], True,
+        "limited-run", "enantiosemy", ("--limit 9.0",), True,
     ),
     "an id twice": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, lambda row: [row, row])),
-        ["Problem: riddles_closed:", "samples_riddles_closed_", "line 13: id 12 stands already in", "line 12"], False,
+        "duplicate-id", "riddles_closed", ("samples_riddles_closed_", "line 13: id 12", "line 12"), False,
     ),
     "a foreign id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_id(9012))),
-        ["/Riddles/test.json: id 9012. Run on", "name the data that the run had with --data"], False,
+        "foreign-ids", "riddles_closed", ("/Riddles/test.json: id 9012", "--data"), False,
     ),
     "a document without id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_id("12"))),
-        ["line 12: the document has no integer `meta.id`"], False,
+        "missing-id", "riddles_closed", ("line 12", "`meta.id`"), False,
     ),
     "another question": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_inputs)),
-        ["run with another instruction or other inputs than in", "test.json: id 12. Run"], False,
+        "other-questions", "riddles_closed", ("test.json: id 12.",), False,
     ),
-    "rows of no pipeline of ours": (
+    "no lines of a filter of ours": (
         lambda logs: rewrite(logs, "riddles_closed", lambda row: {**row, "filter": "none"}),
-        ["it has no row of the pipeline `strict-match`"], False,
+        "missing-filter", "riddles_closed", ("`strict-match`",), False,
     ),
     "half a character": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, lambda row: {**row, "resps": [["\ud83d"]]})),
-        ["the response to id 12 holds half a character"], False,
+        "lone-surrogate", "riddles_closed", ("id 12",), False,
     ),
     "no results file": (
         lambda logs: next(logs.rglob("results_*")).unlink(),
-        ["Problem: enantiosemy:", "its results file, results_", "is not beside it"], False,
+        "missing-results", "enantiosemy", ("results_",), False,
     ),
     "shots": (
         lambda logs: edit_results(logs, lambda results: results["n-shot"].update(russian_regions=3)),
-        ["Problem: russian_regions:", "results_", "`n-shot` is 3, not 0", "without --num_fewshot"], False,
+        "few-shot", "russian_regions", ("results_", "is 3", "--num_fewshot"), False,
     ),
     "sampled answers": (
         lambda logs: rewrite(logs, "enantiosemy", sampled),
-        ["sampled, not greedy (do_sample=True): ids 1 to 506", "--gen_kwargs"], False,
+        "sampled", "enantiosemy", ("do_sample=True): ids 1 to 506", "--gen_kwargs"), False,
     ),
     "a temperature": (
-        lambda logs: rewrite(logs, "enantiosemy", only_id(3, warm)), ["not greedy (temperature=0.3): id 3"], False,
+        lambda logs: rewrite(logs, "enantiosemy", only_id(3, warm)),
+        "sampled", "enantiosemy", ("(temperature=0.3): id 3",), False,
     ),
     "other generation settings": (
         lambda logs: move_to_other_run(logs, lambda results: results["config"].update(gen_kwargs={"max_gen_toks": 9})),
-        ["Problem: riddles_closed:", "--gen_kwargs is {'max_gen_toks': 9}, but not set in enantiosemy"], False,
+        "other-setting", "riddles_closed", ("--gen_kwargs is {'max_gen_toks': 9}, but not set in enantiosemy",), False,
     ),
     "another chat template": (
         lambda logs: move_to_other_run(logs, lambda results: results.update(chat_template="{{ x }}")),
-        ["--apply_chat_template is '{{ x }}', but not set in enantiosemy"], False,
+        "other-setting", "riddles_closed", ("--apply_chat_template is '{{ x }}'",), False,
     ),
     "a system instruction": (
         lambda logs: move_to_other_run(logs, lambda results: results.update(system_instruction="Думай.")),
-        ["--system_instruction is 'Думай.', but not set in enantiosemy"], False,
+        "other-setting", "riddles_closed", ("--system_instruction is 'Думай.'",), False,
     ),
     "another revision of the model": (
         lambda logs: move_to_other_run(
             logs, lambda results: results["config"].update(model_args="pretrained=org/scripted,revision=b")
         ),
-        ["--model_args revision is 'b', but not set in enantiosemy"], False,
+        "other-setting", "riddles_closed", ("--model_args revision is 'b'",), False,
     ),
     "another backend": (
         lambda logs: move_to_other_run(logs, lambda results: results["config"].update(model="vllm")),
-        ["--model is 'vllm', but 'ScriptedModel' in enantiosemy"], False,
+        "other-setting", "riddles_closed", ("--model is 'vllm', but 'ScriptedModel'",), False,
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", HOLES)
-def test_a_hole_is_named_and_stops_it(case, logs, data, mera_ru, tmp_path):
-    break_logs, messages, partial_passes = HOLES[case]
-    break_logs(logs)
-    outcome = mera_ru("submit", logs, "--data", data, *([] if partial_passes else ["--partial"]))
-    assert outcome.status == 1 and "Nothing was written" in outcome.out
-    assert not (tmp_path / "submission.zip").exists()
-    for message in messages:
-        assert message in outcome.out
-    if partial_passes:
-        assert "add --partial" in outcome.out
-        partial = mera_ru("submit", logs, "--data", data, "--partial")
-        assert partial.status == 0 and messages[0] in partial.out and "Something is missing from it" in partial.out
+@pytest.mark.parametrize("case", ISSUES)
+def test_an_unfit_run_is_refused_and_an_incomplete_one_packed_only_with_partial(case, logs, data, mera_ru, tmp_path):
+    change, code, task, words, is_partial = ISSUES[case]
+    change(logs)
+    draft = prepare(find_logs([logs]), data=data)
+    found = [issue for issue in errors(draft.issues) if issue.code == code and issue.location.startswith(f"{task}: ")]
+    assert found and all(word in str(found[0]) for word in words), draft.issues
+    assert is_only_incomplete(draft) == is_partial
+    outcome = mera_ru("submit", logs, "--data", data, "--partial")
+    assert outcome.status == (0 if is_partial else 1) and str(found[0]) in outcome.out
+    assert (tmp_path / "submission.zip").exists() == is_partial
+    if is_partial:
         whole = case in ("documents not run", "a limit")  # here only the results say so
         assert (fault(tmp_path / "submission.zip", ids_of(data)) == "") == whole
+
+
+def is_only_incomplete(draft) -> bool:
+    return bool(draft.stopped_by(partial=False)) and not draft.stopped_by(partial=True)
+
+
+def test_without_partial_an_incomplete_run_is_not_packed(logs, data, mera_ru, tmp_path):
+    next(logs.rglob("samples_russian*")).unlink()
+    outcome = mera_ru("submit", logs, "--data", data)
+    assert outcome.status == 1 and "add --partial" in outcome.out and not (tmp_path / "submission.zip").exists()
 
 
 ERRORS: dict[str, tuple[Callable[[Path], Any], str]] = {
@@ -188,9 +201,9 @@ REAL = {
         ["riddles_closed"],
         "only 2 of the task's 500",
     ),
-    "prefill": ({"limit": 3}, ["riddles_closed_prefill"], "the log of `riddles_closed_prefill` cannot stand for it"),
-    "sample data": ({"limit": 3}, ["riddles_sample"], "the log of `riddles_sample` cannot stand for it"),
-    "public shots": ({}, ["riddles_closed_shots"], "the log of `riddles_closed_shots` cannot stand for it"),
+    "prefill": ({"limit": 3}, ["riddles_closed_prefill"], "the log of `riddles_closed_prefill` cannot replace it"),
+    "sample data": ({"limit": 3}, ["riddles_sample"], "the log of `riddles_sample` cannot replace it"),
+    "public shots": ({}, ["riddles_closed_shots"], "the log of `riddles_closed_shots` cannot replace it"),
 }
 
 

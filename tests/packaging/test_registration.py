@@ -249,7 +249,7 @@ def test_a_run_on_the_authors_files_ends_in_the_table(environment: Environment, 
 
 MISTAKES = {
     "bad data": (["--metadata", '{"mera_ru_data": "bad"}'],
-                 "Error: bad/riddles/test.json, row 2 (id 1), field `meta.id`: the id stands already in "),
+                 "Error: bad/riddles/test.json, row 2 (id 1), field `meta.id`: "),
     "too few shots": (["--metadata", '{"mera_ru_data": "good"}', "--num_fewshot", "1"],
                       "Error: --num_fewshot 1 asks for more shots than the data have to draw from (0). "),
 }  # fmt: skip

@@ -168,7 +168,7 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
     (tmp_path / "text.zip").write_text("x")
     assert "text.zip is not a zip archive" in mera_ru("submit", "--check", "text.zip").err
     unwritable = mera_ru("submit", short, "-o", "no/such/folder.zip")
-    assert unwritable.status == 1 and "no/such/folder.zip cannot be written: there is no folder" in unwritable.err
+    assert unwritable.status == 1 and "no/such/folder.zip" in unwritable.err
 
 
 def test_the_whole_command_line(data, tmp_path):

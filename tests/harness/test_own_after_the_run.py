@@ -137,7 +137,7 @@ def test_the_responses_are_packed_and_the_archive_is_checked(
         ended = call("submit", *arguments)
         assert ended.status == 1 and "not answered: id 9" in ended.out
     wrong = call("submit", "--check", "own.zip", "--task", "another")
-    assert wrong.status == 1 and "no results log in it says that 'another' is a task" in wrong.out
+    assert wrong.status == 1 and "no results log in it says that 'another' is a custom task" in wrong.out
     shutil.rmtree(root / "own")
     elsewhere = call("submit", output, "--task", "own", "-o", "three.zip")
     assert elsewhere.status == 0 and "no data are at hand, so ids were not checked" in elsewhere.out

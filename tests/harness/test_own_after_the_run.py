@@ -140,4 +140,4 @@ def test_the_responses_are_packed_and_the_archive_is_checked(
     assert wrong.status == 1 and "no results log in it says that 'another' is a custom task" in wrong.out
     shutil.rmtree(root / "own")
     elsewhere = call("submit", output, "--task", "own", "-o", "three.zip")
-    assert elsewhere.status == 0 and "no data are at hand, so ids were not checked" in elsewhere.out
+    assert elsewhere.status == 0 and "no data were found, so ids were not checked" in elsewhere.out

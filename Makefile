@@ -28,7 +28,7 @@ NAMES ?=
 INTERPRETERS ?= 3.10 3.12 3.13 3.14
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test nightly lint types quick unit lowest slow docs reference package chromium bench clean
+.PHONY: help demo check test nightly lint types quick unit lowest slow docs reference package interpreter chromium bench clean
 
 # The lines at the head of this file.
 help:

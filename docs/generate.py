@@ -1,10 +1,13 @@
-"""Write the pages that are made from the code: the command reference, in both languages.
+"""Write what is made from other sources, in both languages: the command reference and the picture of the speed.
 
-`make reference` runs it, and a test fails if a page is out of date. The texts come from the commands' own help.
+`make reference` runs it, and a test fails if a file is out of date. The reference comes from the commands' own help,
+the picture from the table on the page about speed.
 """
 
 from __future__ import annotations
 
+import html
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -88,8 +91,63 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n\n", "<br>")
 
 
+# The picture's words: the axis, this package, what is done without it.
+LEGEND = {"": ("seconds", "this package", "without it"), "ru": ("секунды", "этот пакет", "без него")}
+_ROW = re.compile(r"^\| (?P<step>[^|]+) \| (?P<seconds>[\d.,]+) \| (?P<other>[\d.,]+\d)?", re.MULTILINE)
+# Pixels: the width of the steps' names, of the axis, of all, and the height of a row.
+_NAMES, _AXIS, _WIDTH, _HEIGHT = 400, 360, 800, 30
+
+
+def speed_picture(page: str, legend: tuple[str, str, str]) -> str:
+    """Draw the seconds in the table of the page about speed, on an axis from 0.1 to 1,000 seconds.
+
+    Args:
+        page: the page's Markdown.
+        legend: the words for the axis and the two kinds of marks.
+    """
+    unit, ours, other = legend
+    rows = [(row["step"], row["seconds"], row["other"]) for row in _ROW.finditer(page)]
+    bottom = 50 + _HEIGHT * len(rows)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 40}" font-family="sans-serif" '
+        'font-size="14">',
+        f'<rect width="{_WIDTH}" height="{bottom + 40}" fill="#fff"/>',
+        *_mark(_NAMES, 22, ours, filled=True),
+        *_mark(_NAMES + 150, 22, other, filled=False),
+    ]
+    for second in (0.1, 1, 10, 100, 1000):
+        x = _place(second)
+        lines.append(f'<path d="M{x} 40V{bottom}" stroke="#ddd"/>')
+        lines.append(f'<text x="{x}" y="{bottom + 20}" text-anchor="middle" fill="#444">{second:g}</text>')
+    lines.append(f'<text x="{_NAMES - 50}" y="{bottom + 20}" text-anchor="end" fill="#444">{unit}</text>')
+    for number, (step, seconds, others) in enumerate(rows):
+        y = 50 + _HEIGHT * number + _HEIGHT // 2
+        name = html.escape(step.replace("`", ""))
+        lines.append(f'<text x="{_NAMES - 20}" y="{y + 5}" text-anchor="end" fill="#222">{name}</text>')
+        if others:
+            lines += _mark(_place(_number(others)), y, "", filled=False)
+        lines += _mark(_place(_number(seconds)), y, "", filled=True)
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _place(seconds: float) -> int:
+    """Return where on the logarithmic axis a time is, in pixels."""
+    return round(_NAMES + _AXIS * (math.log10(seconds) + 1) / 4)
+
+
+def _mark(x: int, y: int, label: str, *, filled: bool) -> list[str]:
+    """Return a mark, with a label to its right if there is one."""
+    fill = "#2457a7" if filled else "#fff"
+    mark = f'<circle cx="{x}" cy="{y}" r="6" fill="{fill}" stroke="#2457a7" stroke-width="2"/>'
+    return [mark, f'<text x="{x + 14}" y="{y + 5}" fill="#222">{label}</text>'] if label else [mark]
+
+
 def pages() -> dict[Path, str]:
-    """Return the text of each generated page."""
+    """Return the text of each generated file."""
     from mera_ru_tasks.cli import app
 
     found = list(commands(typer.main.get_command(app)))
@@ -97,6 +155,8 @@ def pages() -> dict[Path, str]:
     for folder, (opening, header, examples) in TEXTS.items():
         sections = [section(command, context, header, examples) for command, context in found]
         made[HERE / folder / "cli.md"] = "\n\n".join([opening, *sections]) + "\n"
+        page = (HERE / folder / "speed.md").read_text(encoding="utf-8")
+        made[HERE / folder / "speed.svg"] = speed_picture(page, LEGEND[folder])
     return made
 
 

@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "yaml_tasks/**/*.md", "mera_ru_tasks/sample_data/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "yaml_tasks/**/*.md", "mera_ru_tasks/sample_data/*.md")
     for path in REPOSITORY.glob(pattern)
     if path.name != "CHANGELOG.md"  # it tells of the past
 )

@@ -20,6 +20,8 @@ from tests.support.rows import Row, data_folder, riddle
 from tests.support.scripted import numbers
 from tests.support.tiny_model import save_tiny_model
 
+pytestmark = pytest.mark.slow
+
 # lm-eval shares documents out only where it counts a GPU for each process; here the processes have the CPU.
 AS_IF_ON_GPUS = """\
 import os, runpy, torch

@@ -86,6 +86,7 @@ def test_every_task_and_group_has_a_version() -> None:
     assert versions == dict.fromkeys((*SCORED, *SAMPLES, *GROUPS), 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     ["\ud800", "{{ 7*7 }}", "{%", "\x00", "[1, 2]", "🙂" * 1000, "Ответ:" * 1000, "\u2028", "</s>", "'; DROP TABLE"],

@@ -16,6 +16,8 @@ from tests.support.command import in_process
 from tests.support.documents import REPOSITORY, blocks, page
 from tests.support.scripted import numbers, reference, run
 
+pytestmark = pytest.mark.slow
+
 TASKS = ("enantiosemy_sample", "riddles_sample", "russian_regions_sample")
 
 

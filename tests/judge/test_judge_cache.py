@@ -53,6 +53,7 @@ def cached_messages(settings) -> set[str]:
         return {message for message in messages if cache.get(question_key(settings, prompt.version, message))}
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_then_run_again(tmp_path):
     with StubJudge() as stub:
         settings = settings_for(stub, tmp_path)
@@ -78,6 +79,7 @@ def test_killed_at_any_moment_then_run_again(tmp_path):
     assert Counter(scores) == Counter(expected.values())
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_cache_agree(tmp_path):
     """The stub says something else each time it is asked, yet both end with the same verdicts."""
 

@@ -21,6 +21,8 @@ from tests.support.judge_stub import StubJudge, hashed_score
 from tests.support.scripted import reference, run
 from tests.support.synthetic import write_data
 
+pytestmark = pytest.mark.slow
+
 TASKS = ["enantiosemy", "riddles_closed", "russian_regions"]
 
 

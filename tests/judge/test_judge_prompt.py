@@ -79,6 +79,7 @@ def test_injection(attack, place):
     text.encode()
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(min_size=1), st.text())
 def test_no_text_leaves_its_block(task, accepted, answer):
     text = prompt().render(Question(task, (accepted,), answer))

@@ -18,6 +18,7 @@ def test_each_benchmark_offers_its_measurements(name: str) -> None:
     assert callable(importlib.import_module(f"benchmarks.{name}").measurements)
 
 
+@pytest.mark.slow
 def test_all_steps_of_the_smallest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", [])
     write_data(tmp_path / "data", rows_per_type=1)

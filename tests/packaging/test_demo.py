@@ -92,6 +92,7 @@ def test_a_run_that_fails_ends_the_demo(checkout: Path) -> None:
     assert len(calls(checkout)) == 1
 
 
+@pytest.mark.slow
 def test_the_baseline_is_made_once_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = demo_models.model_folder("random-gpt-neox")

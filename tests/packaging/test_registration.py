@@ -16,6 +16,8 @@ from tests.support.environments import Environment, make_environment
 from tests.support.rows import data_folder, riddle
 from tests.support.synthetic import write_data
 
+pytestmark = pytest.mark.slow
+
 FORMS_OF_LM_EVAL = ("wheel", "editable", "editable finder")
 TASKS = "enantiosemy,riddles_closed,russian_regions"
 

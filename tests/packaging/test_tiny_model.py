@@ -19,6 +19,8 @@ from mera_ru_tasks.paths import yaml_folder
 from tests.support.environments import Environment, make_environment
 from tests.support.tiny_model import save_tiny_model
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -11,7 +11,12 @@ FLAGS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: `apt-get install chromium`")
+_with_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: `apt-get install chromium`")
+
+
+def in_browser(test):
+    """Mark a test that needs Chromium: slow, and skipped if there is none."""
+    return pytest.mark.slow(_with_chromium(test))
 
 
 class Opened:

@@ -1,24 +1,26 @@
-"""How sure a number is: intervals, paired differences and tests, as pure functions of arrays.
+"""Intervals and tests for scores and their differences, as pure functions of arrays.
 
-Every score here is a mean of values from 0 to 1 over documents; documents of one regionalism form a cluster. Intervals
-are at 95%. Sources:
+A score is a mean of values over documents. Documents of one group (a regionalism) form a cluster. Intervals are at 95%,
+and each p-value belongs to the test that its interval inverts: the interval excludes 0 exactly if p < 0.05. Sources:
 
 - Wilson 1927, "Probable inference, the law of succession, and statistical inference".
-- Miller 2024, "Adding Error Bars to Evals": errors clustered by the unit that was drawn, and paired differences.
-- Bowyer, Aitchison and Ivanova 2025, "Position: Don't Use the CLT in LLM Evals With Fewer Than a Few Hundred
-  Datapoints": mean ± 1.96 errors covers too little there, and has no width where all answers are right or wrong.
+- Bonett and Price 2012, "Adjusted Wald confidence interval for a difference of binomial proportions based on paired
+  data": one document won and one lost are added before a paired difference gets its interval.
 - Franco, Little, Louis and Slud 2019, "Comparative study of confidence intervals for proportions in complex sample
-  surveys": Wilson's interval at the effective sample size serves clustered proportions.
-- Agresti and Min 2005, "Simple improved confidence intervals for comparing matched proportions": a part of a pair added
-  on each side mends the paired interval.
+  surveys": such intervals hold for clusters at the effective sample size.
+- Miller 2024, "Adding Error Bars to Evals": errors clustered by the unit that was drawn, and paired differences.
+- Newcombe 1998, "Interval estimation for the difference between independent proportions", method 10.
 - Zou and Donner 2008, "Construction of confidence limits about effect measures: a general approach" (MOVER).
 - Holm 1979, "A simple sequentially rejective multiple test procedure".
+- Piepho 2004, "An algorithm for a letter-based representation of all-pairwise comparisons".
+
+benchmarks/coverage.py simulates how often the intervals cover the truth.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # scipy.stats, whose functions call these, takes a second to import
 
-from mera_ru_tasks.compare.bootstrap import PSEUDO, SEED, Values, bootstrap_error
+Values = NDArray[np.float64]
 
 LEVEL = 0.95
+ALPHA = 1 - LEVEL
+# The power at which a comparison is said to see a difference.
+POWER = 0.8
+
+# With fewer clusters, or fewer independent documents, no interval is reliable: a comparison shows counts, no verdict.
+FEWEST_CLUSTERS = 10
 
 _Z = float(special.ndtri(0.5 + LEVEL / 2))
+_SEED = 20_260_101
 
 
 @dataclass(frozen=True)
@@ -39,10 +48,11 @@ class Estimate:
 
     Attributes:
         value: the number, a mean or a difference of means.
-        low: the interval's lower end.
-        high: the interval's upper end.
-        n: how many documents, or groups where groups are what is counted, it rests on.
-        clusters: how many independent clusters these form.
+        low: the lower end of the interval.
+        high: the upper end of the interval.
+        n: the number of documents, or of groups for a group metric.
+        clusters: the number of independent clusters that these form.
+        effective: the number of independent documents that would give the same certainty; None for combined numbers.
     """
 
     value: float
@@ -50,53 +60,93 @@ class Estimate:
     high: float
     n: int
     clusters: int
+    effective: float | None = None
 
 
 @dataclass(frozen=True)
-class Paired:
-    """A paired difference with its interval and test.
+class Difference:
+    """A difference of two scores, with its interval and its test.
 
     Attributes:
-        estimate: the mean of the differences.
-        error: its standard error.
-        p: the two-sided p-value of "no difference".
-        test: the test's name.
+        estimate: the difference with its interval.
+        centre: the centre of the interval, before it is cut at the ends of the scale.
+        error: the standard error of `centre`.
+        df: the degrees of freedom of Student's t; infinite for the normal distribution.
+        p: the two-sided p-value of "no difference"; None if there are too few clusters for a test.
+        method: the name of the method.
+        won: the number of documents (or groups) with a higher value than in the other run; None if unpaired.
+        lost: the number with a lower value; None if unpaired.
     """
 
     estimate: Estimate
+    centre: float
     error: float
-    p: float
-    test: str
+    df: float
+    p: float | None
+    method: str
+    won: int | None = None
+    lost: int | None = None
+
+    @property
+    def detectable(self) -> float:
+        """The true difference that such a comparison finds with a probability of 80%, on average."""
+        return (quantile(self.df) + float(special.ndtri(POWER))) * self.error
 
 
-MCNEMAR = "exact McNemar"
-BOOTSTRAP = "paired cluster bootstrap"
-NORMAL = "normal approximation"
+BONETT_PRICE = "Bonett-Price"
+STUDENT = "Student's t"
+NEWCOMBE = "Newcombe"
 
 
-def wilson(share: float, n: float) -> tuple[float, float]:
-    """Wilson's score interval of a proportion.
+def wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
+    """Return Wilson's score interval of a proportion.
 
     Args:
-        share: the observed proportion.
-        n: how many independent trials it rests on; need not be whole.
+        share: the observed proportion, from 0 to 1.
+        n: the number of independent trials; need not be whole.
+        z: the quantile of the normal distribution; the default is that of 95%.
     """
-    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
-    # At 0 and 1 the formula ends there but for rounding.
-    return (0.0 if share == 0 else max(0.0, float(centre - half))), (
-        1.0 if share == 1 else min(1.0, float(centre + half))
-    )
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(max(share * (1 - share), 0.0) / n + z**2 / (4 * n**2))
+    # At 0 and 1 the formula gives the end of the scale, except for rounding.
+    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
+
+
+def bonett_price(mean: Any, square: Any, n: Any) -> tuple[Any, Any]:
+    """Return the centre and the standard error of Bonett and Price's interval for a paired difference.
+
+    One document with the difference +1 and one with −1 are added to the data. For right-or-wrong values with b documents
+    won and c lost, `mean` is (b − c) / n and `square` is (b + c) / n, and this is the published formula. The arguments
+    may be arrays of one shape.
+
+    Args:
+        mean: the mean difference, from −1 to 1.
+        square: the mean of the squared differences.
+        n: the effective number of documents.
+    """
+    total = n + 2
+    variance = (n * square + 2 - (n * mean) ** 2 / total) / total**2
+    return n * mean / total, np.sqrt(variance)
+
+
+def quantile(df: float) -> float:
+    """Return the 97.5% quantile of Student's t; that of the normal distribution for infinite degrees of freedom."""
+    return _Z if math.isinf(df) else float(special.stdtrit(df, 0.5 + LEVEL / 2))
+
+
+def p_value(statistic: float, df: float) -> float:
+    """Return the two-sided p-value of a statistic with Student's t (see `quantile`)."""
+    return 2 * float(special.ndtr(-abs(statistic)) if math.isinf(df) else special.stdtr(df, -abs(statistic)))
 
 
 def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -> float:
-    """Standard error of a mean whose values are dependent within clusters (Miller 2024, equation 4).
+    """Return the standard error of a mean whose values depend on each other within clusters (Miller 2024, equation 4).
 
-    With the usual factor G / (G − 1) for G clusters; without clusters, sqrt(s² / n). NaN for a single cluster.
+    It has the usual factor G / (G − 1) for G clusters. Without clusters it is sqrt(s² / n). It is NaN for one cluster.
 
     Args:
         values: shape (n,).
-        clusters: each value's cluster, shape (n,); default: each value is its own.
+        clusters: the cluster of each value, shape (n,). By default each value is a cluster.
     """
     sums, sizes = _by_cluster(values, clusters)
     number = len(sums)
@@ -106,97 +156,123 @@ def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -
     return float(np.sqrt(number / (number - 1) * (residuals**2).sum()) / len(values))
 
 
-def mean_estimate(values: Values, clusters: NDArray[Any] | None = None) -> Estimate:
-    """Estimate the mean of values from 0 to 1.
+def mean_estimate(values: Values, clusters: NDArray[Any] | None = None, *, bounded: bool = True) -> Estimate:
+    """Estimate a mean.
 
-    Wilson's interval at the effective sample size p (1 − p) / error²: the number of independent right-or-wrong
-    documents that would know the mean as well. For such documents that is n, and the interval is Wilson's own. The
-    cluster-robust error counts where it is the larger: a few clusters whose sums happen to agree do not make a mean
-    more certain than independent documents would. Where all values are equal, the clusters are counted. Where values
-    between right and wrong are clustered, all of the variance is an estimate: Student's t then takes the place of the
-    normal.
+    For values from 0 to 1 the interval is Wilson's at the effective sample size p (1 − p) / error²: the number of
+    independent right-or-wrong documents that give the same certainty. The cluster-robust error counts if it is larger
+    than that of independent documents, because a few clusters can agree by chance. If all values are equal, the
+    clusters count. For clustered values between 0 and 1, Student's t replaces the normal distribution, because all of
+    the variance is estimated. For unbounded values the interval is Student's.
 
     Args:
         values: shape (n,), n > 0.
-        clusters: each value's cluster, shape (n,).
+        clusters: the cluster of each value, shape (n,).
+        bounded: False if the values can be outside 0 to 1.
     """
     mean, n = float(values.mean()), len(values)
     number = n if clusters is None else len(np.unique(clusters))
+    if not bounded:
+        half = quantile(max(number - 1, 1)) * cluster_robust_error(values, clusters)
+        return Estimate(mean, mean - half, mean + half, n, number)
     is_binary = _is_binary(values)
     independent = float(values.var()) / (n if is_binary else max(n - 1, 1))
     clustered = cluster_robust_error(values, clusters) ** 2 if number < n else 0.0
     variance = float(np.nanmax([independent, clustered]))
     effective = mean * (1 - mean) / variance if variance > 1e-12 else float(number)
     if not is_binary and number < n:
-        effective *= (_Z / _student(n - 1)) ** 2
-    low, high = wilson(mean, effective)
-    return Estimate(mean, low, high, n, number)
+        effective *= (_Z / quantile(n - 1)) ** 2
+    return Estimate(mean, *wilson(mean, effective), n, number, effective)
 
 
-def paired_difference(values: Values, baseline: Values, clusters: NDArray[Any] | None = None) -> Paired:
+def paired_difference(
+    values: Values, baseline: Values, clusters: NDArray[Any] | None = None, *, bounded: bool = True
+) -> Difference:
     """Estimate how much higher `values` are than `baseline` on the same documents.
 
-    The interval is the mean ± Student's t, with a degree of freedom for each cluster but one, times the cluster-robust
-    standard error, both with `PSEUDO` added. The test is the exact McNemar test (the binomial test of the discordant
-    pairs) for right-or-wrong values of independent documents, else the paired cluster bootstrap's.
+    The method is Bonett and Price's, at the effective sample size and with Student's t if documents form clusters. For
+    unbounded values it is the (cluster-robust) paired t-test.
 
     Args:
-        values: shape (n,), n > 0, from 0 to 1.
+        values: shape (n,), n > 0.
         baseline: shape (n,), in the same order.
-        clusters: each document's cluster, shape (n,).
+        clusters: the cluster of each document, shape (n,).
+        bounded: False if the values can be outside 0 to 1.
     """
-    estimate, error = paired_estimate(values, baseline, clusters)
     differences = values - baseline
-    if _is_binary(values) and _is_binary(baseline) and estimate.clusters == estimate.n:
-        p = exact_mcnemar(int((differences > 0).sum()), int((differences < 0).sum()))
-        return Paired(estimate, error, p, MCNEMAR)
-    sums, sizes = _by_cluster(differences, clusters)
-    ratio = abs(estimate.value) / bootstrap_error(sums, sizes)
-    return Paired(estimate, error, 2 * float(special.stdtr(max(estimate.clusters - 1, 1), -ratio)), BOOTSTRAP)
+    mean, n = float(differences.mean()), len(differences)
+    number = n if clusters is None else len(np.unique(clusters))
+    df = math.inf if bounded and number == n else max(number - 1.0, 1.0)
+    if bounded:
+        size = effective_size(differences, clusters)
+        centre, error = map(float, bonett_price(mean, float((differences**2).mean()), size))
+        low, high = max(-1.0, centre - quantile(df) * error), min(1.0, centre + quantile(df) * error)
+    else:
+        centre, error = mean, cluster_robust_error(differences, clusters)
+        low, high = mean - quantile(df) * error, mean + quantile(df) * error
+    p = None if number < FEWEST_CLUSTERS else p_value(centre / error, df) if error else float(centre == 0)
+    # The interval also holds the estimate itself, which is further from 0 than the centre.
+    estimate = Estimate(mean, min(low, mean), max(high, mean), n, number)
+    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    return Difference(estimate, centre, error, df, p, BONETT_PRICE if bounded else STUDENT, won, lost)
 
 
-def paired_estimate(values: Values, baseline: Values, clusters: NDArray[Any] | None = None) -> tuple[Estimate, float]:
-    """The estimate of `paired_difference` and its standard error, without the test."""
-    differences = values - baseline
-    sums, sizes = _by_cluster(differences, clusters)
-    total = len(differences) + 2 * PSEUDO
-    centre = float(sums.sum() / total)
-    squares = ((sums - sizes * centre) ** 2).sum() + PSEUDO * ((1 - centre) ** 2 + (1 + centre) ** 2)
-    error = float(np.sqrt(squares)) / total
-    half = _student(max(len(sums) - 1, 1)) * error
-    mean = float(differences.mean())
-    low, high = max(-1.0, min(centre - half, mean)), min(1.0, max(centre + half, mean))
-    return Estimate(mean, low, high, len(differences), len(sums)), error
+def effective_size(values: Values, clusters: NDArray[Any] | None = None) -> float:
+    """Return the number of independent documents that would know the mean of `values` as well as these clusters do.
 
-
-@functools.cache
-def _student(freedom: int) -> float:
-    """The quantile of Student's t that an interval reaches to."""
-    return float(special.stdtrit(freedom, 0.5 + LEVEL / 2))
-
-
-def _is_binary(values: Values) -> bool:
-    return bool(np.isin(values, (0.0, 1.0)).all())
-
-
-def exact_mcnemar(only_first: int, only_second: int) -> float:
-    """Two-sided p-value of the exact McNemar test.
+    It is at most the number of documents. If all values are equal, it is the number of clusters.
 
     Args:
-        only_first: documents that only the first model has right.
-        only_second: documents that only the second has right.
+        values: shape (n,).
+        clusters: the cluster of each value, shape (n,). By default each value is a cluster.
     """
-    discordant = only_first + only_second
-    if not discordant:
-        return 1.0
-    return min(1.0, 2 * float(special.bdtr(min(only_first, only_second), discordant, 0.5)))
+    n = len(values)
+    if clusters is None:
+        return float(n)
+    number = len(np.unique(clusters))
+    if number == n:
+        return float(n)
+    independent, clustered = float(values.var()) / (n - 1), cluster_robust_error(values, clusters) ** 2
+    if independent < 1e-14 or math.isnan(clustered):
+        return float(number)
+    return n / max(1.0, clustered / independent)
+
+
+def unpaired_difference(score: Estimate, other: Estimate) -> Difference:
+    """Estimate how much higher a score is than another one of which only the value and the size are known.
+
+    The interval is Newcombe's, at the effective sample sizes. The p-value is the level at which its end reaches 0.
+
+    Args:
+        score: a mean of values from 0 to 1.
+        other: another one, from other documents or with unknown values.
+    """
+    n, m = score.effective or score.n, other.effective or other.n
+    value = score.value - other.value
+
+    def ends(z: float) -> tuple[float, float]:
+        (low, high), (other_low, other_high) = wilson(score.value, n, z), wilson(other.value, m, z)
+        below = math.hypot(score.value - low, other_high - other.value)
+        above = math.hypot(high - score.value, other.value - other_low)
+        return value - below, value + above
+
+    low, high = ends(_Z)
+    # The interval grows with z, so bisection finds the z at which it reaches 0.
+    least, most = 0.0, 40.0
+    for _ in range(60):
+        z = (least + most) / 2
+        least, most = (least, z) if ends(z)[0] <= 0 <= ends(z)[1] else (z, most)
+    p = 2 * float(special.ndtr(-least)) if value else 1.0
+    estimate = Estimate(value, low, high, min(score.n, other.n), min(score.clusters, other.clusters))
+    p_or_none = None if estimate.clusters < FEWEST_CLUSTERS else p
+    return Difference(estimate, value, (high - low) / (2 * _Z), math.inf, p_or_none, NEWCOMBE)
 
 
 def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     """Estimate a weighted sum of independent numbers from their intervals (MOVER).
 
-    Weights 1 / T give the unweighted mean over T tasks; +1 and −1 give the difference of two independent scores, for
-    proportions Newcombe's (1998) method 10.
+    Weights 1 / T give the unweighted mean over T tasks. Weights +1 and −1 give the difference of two independent scores,
+    for proportions by Newcombe's method.
     """
     value = sum(weight * part.value for part, weight in zip(parts, weights, strict=True))
     down = up = 0.0
@@ -205,18 +281,33 @@ def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
         down += (weight * (below if weight > 0 else above)) ** 2
         up += (weight * (above if weight > 0 else below)) ** 2
     n, clusters = sum(part.n for part in parts), sum(part.clusters for part in parts)
-    return Estimate(float(value), float(value - np.sqrt(down)), float(value + np.sqrt(up)), n, clusters)
+    return Estimate(float(value), float(value - math.sqrt(down)), float(value + math.sqrt(up)), n, clusters)
 
 
-def mean_of_differences(parts: Sequence[Paired]) -> Paired:
-    """The unweighted mean of independent paired differences, one for each task; its test is the normal one."""
-    estimate = combine([part.estimate for part in parts], [1 / len(parts)] * len(parts))
-    error = float(np.sqrt(sum(part.error**2 for part in parts))) / len(parts)
-    return Paired(estimate, error, 2 * float(special.ndtr(-abs(estimate.value) / error)), NORMAL)
+def mean_of_differences(parts: Sequence[Difference]) -> Difference:
+    """Estimate the unweighted mean of independent differences, one for each task.
+
+    Centres are averaged, and errors are added in quadrature. The degrees of freedom are Welch and Satterthwaite's.
+    """
+    number = len(parts)
+    squares = [part.error**2 for part in parts]
+    value = sum(part.estimate.value for part in parts) / number
+    centre, error = sum(part.centre for part in parts) / number, math.sqrt(sum(squares)) / number
+    uncertain = sum(square**2 / part.df for square, part in zip(squares, parts, strict=True))
+    df = sum(squares) ** 2 / uncertain if uncertain else math.inf
+    half = quantile(df) * error
+    n, clusters = sum(part.estimate.n for part in parts), sum(part.estimate.clusters for part in parts)
+    estimate = Estimate(value, min(centre - half, value), max(centre + half, value), n, clusters)
+    p = None if any(part.p is None for part in parts) else p_value(centre / error, df) if error else float(centre == 0)
+    counts = [
+        None if any(count is None for count in found) else sum(count or 0 for count in found)
+        for found in ([part.won for part in parts], [part.lost for part in parts])
+    ]
+    return Difference(estimate, centre, error, df, p, parts[0].method, counts[0], counts[1])
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given."""
+    """Return Holm's adjusted p-values, in the order given."""
     adjusted = [0.0] * len(ps)
     highest = 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
@@ -225,29 +316,69 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _by_cluster(values: Values, clusters: NDArray[Any] | None) -> tuple[Values, Values]:
-    """Each cluster's sum and size."""
-    if clusters is None:
-        return values, np.ones(len(values))
-    index: NDArray[np.int64] = np.unique(clusters, return_inverse=True)[1]
-    return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
+def letters(models: Sequence[str], different: Collection[tuple[str, str]]) -> Mapping[str, str]:
+    """Return letters for models so that two models share a letter exactly if they are not significantly different.
+
+    Piepho's insert-and-absorb algorithm.
+
+    Args:
+        models: the models, best first; the best one gets the letter a.
+        different: the pairs that differ significantly, in any order.
+    """
+    columns = [set(models)]
+    for first, second in different:
+        split = []
+        for column in columns:
+            split += [column - {first}, column - {second}] if {first, second} <= column else [column]
+        columns = []
+        for column in split:  # absorb columns that are part of another one
+            if not any(column < other for other in split) and column not in columns:
+                columns.append(column)
+    columns.sort(key=lambda column: [model not in column for model in models])
+    names = [chr(ord("a") + place) if place < 26 else f"({place + 1})" for place in range(len(columns))]
+    return {
+        model: "".join(name for name, column in zip(names, columns, strict=True) if model in column) for model in models
+    }
+
+
+def linearized(numerators: Values, denominators: Values) -> Values:
+    """Return values whose mean is the ratio of two sums, and whose standard error is the ratio's (delta method).
+
+    Args:
+        numerators: shape (n,), such as bits.
+        denominators: shape (n,), such as bytes; their sum is positive.
+    """
+    ratio = numerators.sum() / denominators.sum()
+    return np.asarray(ratio + (numerators - ratio * denominators) / denominators.mean(), dtype=np.float64)
 
 
 def spread(shares: Sequence[float], sizes: Sequence[int]) -> tuple[float, float]:
-    """How far shares of right answers lie apart, and how often chance alone spreads them as far.
+    """Return how far shares of correct answers lie apart, and how often chance alone spreads them as far.
 
-    A permutation test: the right answers of all parts together, dealt out over the parts at random.
+    A permutation test: the correct answers of all parts are dealt out over the parts at random.
 
     Args:
-        shares: each part's share of right answers.
-        sizes: each part's number of documents.
+        shares: the share of correct answers in each part.
+        sizes: the number of documents in each part.
 
     Returns:
-        Largest minus smallest share, and the p-value.
+        The largest minus the smallest share, and the p-value.
     """
     number = np.array(sizes)
     right = int(np.rint(np.dot(shares, number)))
     observed = max(shares) - min(shares)
-    dealt = np.random.default_rng(SEED).multivariate_hypergeometric(number, right, size=2000) / number
+    dealt = np.random.default_rng(_SEED).multivariate_hypergeometric(number, right, size=2000) / number
     as_far = (np.ptp(dealt, axis=1) >= observed - 1e-9).sum()
     return observed, float((1 + as_far) / (1 + len(dealt)))
+
+
+def _is_binary(values: Values) -> bool:
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def _by_cluster(values: Values, clusters: NDArray[Any] | None) -> tuple[Values, Values]:
+    """Return the sum and the size of each cluster."""
+    if clusters is None:
+        return values, np.ones(len(values))
+    index: NDArray[np.int64] = np.unique(clusters, return_inverse=True)[1]
+    return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)

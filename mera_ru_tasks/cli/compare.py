@@ -75,8 +75,8 @@ def compare(
 ) -> None:
     """Compare models by their runs: scores, intervals, paired differences, and a report.
 
-    The runs must be made with --log_samples and --output_path. Differences are paired document by document: exact
-    McNemar test or paired cluster bootstrap, Holm's correction over the models.
+    The runs must be made with --log_samples and --output_path. Differences are paired document by document (Bonett and
+    Price's interval and its test), with Holm's correction over the compared pairs of models.
 
     \b
     Examples:

@@ -130,7 +130,7 @@ def _slices(
             parts[part][key] = value
     return [
         Slice(
-            entry.task, by, *part, filter, entry.model, estimate(entry, chosen),
+            entry.task, by, *part, filter, entry.model, estimate(entry, chosen, "exact_match"),
             levels.of("exact_match", chosen),
         )
         for part, chosen in parts.items()
@@ -194,7 +194,7 @@ def format_gaps(entries: Sequence[Entry]) -> list[Gap]:
     gaps = []
     for entry in entries:
         strict, flexible = (entry.values(("exact_match", filter)) for filter in (STRICT, FLEXIBLE))
-        if found := difference(entry, flexible, strict):
+        if found := difference(entry, flexible, strict, "exact_match"):
             gaps.append(Gap(entry.task, FORMAT, "", entry.model, found.estimate))
     return gaps
 
@@ -214,7 +214,7 @@ def open_gaps(entries: Sequence[Entry]) -> list[Gap]:
             scores = [pair[b.name].values(("exact_match", filter)) for b in (RIDDLES_OPEN, RIDDLES_CLOSED)]
             if all(scores):
                 parts = [
-                    estimate(pair[b.name], values)
+                    estimate(pair[b.name], values, "exact_match")
                     for b, values in zip((RIDDLES_OPEN, RIDDLES_CLOSED), scores, strict=True)
                 ]
                 value = stats.combine(parts, [1, -1])

@@ -10,10 +10,13 @@ from mera_ru_tasks.compare import breakdowns, results
 from mera_ru_tasks.compare.breakdowns import Gap, Slice, Spread
 from mera_ru_tasks.compare.chance import ChanceLevels
 from mera_ru_tasks.compare.load import Entry, load
-from mera_ru_tasks.compare.results import Row
+from mera_ru_tasks.compare.notes import note
+from mera_ru_tasks.compare.results import Family, Pair, Results, Row
+from mera_ru_tasks.compare.verdicts import Verdict, summarize
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,16 @@ class Comparison:
 
     Attributes:
         models: the models' labels, the baseline first.
-        baseline: the model that the others are compared with; None for a single model.
+        baseline: the model that the rows' differences refer to; None for a single model.
+        family: which pairs of models are compared, and by what rule.
         tasks: the tasks' names, in order.
         entries: each model's answers to each task.
+        verdicts: the verdicts in words, one `Verdict` for each primary measure; start reading here.
+        primary: the primary measures: task (or `MEAN`), metric, filter. All other measures are exploratory.
         means: the means over tasks.
-        rows: the scores of the tasks.
+        rows: the scores of the tasks. A row's `group` holds the letters of its significance groups, `pair` its
+            comparison with the baseline.
+        pairs: every compared pair of models in each measure of the tasks and the means (see `results.Pair`).
         slices: `exact_match` on parts of the tasks.
         spreads: the spread over prompts.
         gaps: differences within models.
@@ -36,15 +44,27 @@ class Comparison:
 
     models: Sequence[str]
     baseline: str | None
+    family: Family
     tasks: Sequence[str]
     entries: Sequence[Entry]
+    verdicts: Sequence[Verdict]
+    primary: Sequence[tuple[str, str, str]]
     means: Sequence[Row]
     rows: Sequence[Row]
+    pairs: Sequence[Pair]
     slices: Sequence[Slice]
     spreads: Sequence[Spread]
     gaps: Sequence[Gap]
     choices: Sequence[Issue]
     problems: Sequence[Issue]
+
+    @property
+    def family_note(self) -> Issue | None:
+        """A sentence on the comparisons that the corrected p-values count; None for a single model."""
+        if self.baseline is None:
+            return None
+        k = len(list(self.family.pairs(self.models)))
+        return note("family-baseline", k=k, baseline=self.baseline) if self.family.chosen else note("family-pairs", k=k)
 
 
 def compare_runs(
@@ -53,6 +73,7 @@ def compare_runs(
     names: Mapping[Path, str] | None = None,
     baseline: str | None = None,
     across_settings: bool = False,
+    margin: float | None = None,
 ) -> Comparison:
     """Compare the models whose runs are under `paths`.
 
@@ -62,9 +83,10 @@ def compare_runs(
     Args:
         paths: lm-eval's output folders, folders of models in them, or log files.
         names: the model's name for the runs of a path, in place of lm-eval's name.
-        baseline: the model that the others are compared with, by its name or label. Default: the first model of the
-            first path.
+        baseline: the model that the others are compared with, by its name or label. By default all pairs are compared,
+            and the differences in rows refer to the first model of the first path.
         across_settings: True to compare the common documents of runs in spite of different settings.
+        margin: models whose difference surely lies within ± this (0 to 1) are called equal; None for no margin.
 
     Raises:
         RunError: no run is usable, no model or several are called `baseline`, or a name fits several models.
@@ -75,17 +97,43 @@ def compare_runs(
     models = sorted(labels, key=lambda label: label != base)
     entries = sorted(loaded.entries, key=lambda entry: models.index(entry.model))
     tasks = sorted({entry.task for entry in entries}, key=_task_order)
-    rows, slices, gaps = [], [], breakdowns.open_gaps(entries)
+    family = Family(base, baseline is not None, across_settings, margin)
+    rows: list[Row] = []
+    pairs: list[Pair] = []
+    slices, gaps = [], breakdowns.open_gaps(entries)
     for task in tasks:
         of_task = [entry for entry in entries if entry.task == task]
         docs = {key: answer.doc for entry in of_task for key, answer in entry.answers.items()}
         levels = ChanceLevels(docs)
-        rows += results.task_rows(task, of_task, base, levels, across_settings=across_settings)
+        found = results.task_results(task, of_task, family, levels)
+        rows += found.rows
+        pairs += found.pairs
         slices += breakdowns.slices(of_task, docs, levels)
         gaps += breakdowns.format_gaps(of_task)
-    means = results.mean_rows(rows, _suite)
+    means = results.mean_results(Results(rows, pairs), _suite, family)
     spreads = breakdowns.spreads(slices)
-    return Comparison(models, base, tasks, entries, means, rows, slices, spreads, gaps, loaded.choices, loaded.problems)
+    primary = _primary(entries, rows, means.rows)
+    every_pair = [*means.pairs, *pairs]
+    verdicts = summarize([*means.rows, *rows], every_pair, primary, family)
+    return Comparison(
+        models, base, family, tasks, entries, verdicts, primary, means.rows, rows, every_pair, slices, spreads, gaps,
+        loaded.choices, loaded.problems,
+    )  # fmt: skip
+
+
+def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """Return the primary measures: the mean strict exact match if each model has it, else one measure for each task."""
+    of_means = [row for row in means if (row.metric, row.filter) == ("exact_match", STRICT)]
+    if {entry.model for entry in entries} <= {row.model for row in of_means}:
+        return list(dict.fromkeys((row.task, row.metric, row.filter) for row in of_means))
+    benchmarks = {entry.task: entry.benchmark for entry in entries}
+    found: dict[str, tuple[str, str, str]] = {}
+    for row in rows:
+        metric, benchmark = METRICS[row.metric], benchmarks[row.task]
+        is_primary = benchmark.name in metric.primary_for if benchmark else row.metric == "exact_match"
+        if is_primary and row.filter == metric.filters[0]:
+            found.setdefault(row.task, (row.task, row.metric, row.filter))
+    return list(found.values())
 
 
 def _baseline(name: str, entries: Sequence[Entry]) -> str:

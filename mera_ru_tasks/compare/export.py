@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,13 +15,14 @@ from mera_ru_tasks.compare.breakdowns import Slice
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.notes import fragment, joined, sentence
 from mera_ru_tasks.compare.render import Table, tables
-from mera_ru_tasks.compare.results import Row
-from mera_ru_tasks.compare.stats import LEVEL, Estimate
+from mera_ru_tasks.compare.results import Pair, Row
+from mera_ru_tasks.compare.stats import LEVEL
 from mera_ru_tasks.textutil import in_json
 
 
 def to_data(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data for JSON. No text in it names a folder of the user's machine."""
+    primary = set(comparison.primary)
     return {
         "made_by": f"mera-ru-tasks {__version__}",
         "level": LEVEL,
@@ -47,8 +48,21 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
             for model in comparison.models
         ],
         "tasks": [*comparison.tasks],
-        "means": [_row(row) for row in comparison.means],
-        "scores": [_row(row) for row in comparison.rows],
+        "family": sentence(comparison.family_note, shared=True) if comparison.family_note else None,
+        "margin": comparison.family.margin,
+        "verdicts": [
+            {
+                "task": verdict.task,
+                "metric": verdict.metric,
+                "filter": verdict.filter,
+                "measure": fragment(verdict.measure),
+                "sentences": [{"code": one.code, "text": sentence(one, shared=True)} for one in verdict.sentences],
+            }
+            for verdict in comparison.verdicts
+        ],
+        "means": [_row(row, primary) for row in comparison.means],
+        "scores": [_row(row, primary) for row in comparison.rows],
+        "pairs": [_pair(pair) for pair in comparison.pairs],
         "breakdowns": [_slice(part) for part in comparison.slices],
         "prompts": [
             {"task": task, "part": part, "template": template}
@@ -56,45 +70,66 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
                 (part.task, part.part, part.detail) for part in comparison.slices if part.detail
             )
         ],
-        "prompt_spread": [_fields(part) for part in comparison.spreads],
-        "gaps": [{**_fields(gap), "value": _estimate(gap.value)} for gap in comparison.gaps],
+        "prompt_spread": [asdict(part) for part in comparison.spreads],
+        "gaps": [asdict(gap) for gap in comparison.gaps],
         "choices": [sentence(one, shared=True) for one in comparison.choices],
         "problems": [sentence(one, shared=True) for one in comparison.problems],
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
-    found = row.difference
+def _row(row: Row, primary: Collection[tuple[str, str, str]]) -> dict[str, Any]:
     return {
         "task": row.task,
         "metric": row.metric,
-        "pipeline": row.filter,
+        "filter": row.filter,
+        "primary": (row.task, row.metric, row.filter) in primary,
         "model": row.model,
-        "score": _estimate(row.score),
+        "score": asdict(row.score),
         "chance": row.chance,
+        "above_chance": row.above_chance,
+        "group": row.group,
         "incomplete": [fragment(one, shared=True) for one in row.incomplete],
-        "difference": {**_estimate(found.estimate), "p": found.p, "p_holm": row.p_holm, "test": found.test}
-        if found
-        else None,
+        "difference": _difference(row.pair),
         "judge": row.judge,
         "why_not": joined(row.why_not, shared=True),
-        "remarks": [fragment(one, shared=True) for one in row.notes],
+        "notes": [fragment(one, shared=True) for one in row.notes],
+    }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {
+        "task": pair.task,
+        "metric": pair.metric,
+        "filter": pair.filter,
+        "model": pair.model,
+        "other": pair.other,
+        "difference": _difference(pair),
+        "verdict": pair.verdict.code if pair.verdict else None,
+        "sentence": sentence(pair.verdict, shared=True) if pair.verdict else None,
+    }
+
+
+def _difference(pair: Pair | None) -> dict[str, Any] | None:
+    if pair is None or pair.difference is None:
+        return None
+    found, kept = pair.difference, ("value", "low", "high", "n", "clusters")
+    return {
+        **{name: getattr(found.estimate, name) for name in kept},
+        "p": found.p,
+        "p_holm": pair.p_holm,
+        "comparisons": pair.family,
+        "method": found.method,
+        "won": found.won,
+        "lost": found.lost,
+        "detectable": found.detectable,
     }
 
 
 def _slice(part: Slice) -> dict[str, Any]:
     """Return a slice without the template of its prompt, which many slices share."""
-    fields = {**_fields(part), "score": _estimate(part.score)}
+    fields = asdict(part)
     del fields["detail"]
     return fields
-
-
-def _fields(part: Any) -> dict[str, Any]:
-    return {"pipeline" if name == "filter" else name: value for name, value in asdict(part).items()}
-
-
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return asdict(estimate)
 
 
 def to_json(comparison: Comparison) -> str:
@@ -104,8 +139,9 @@ def to_json(comparison: Comparison) -> str:
 
 _SCORE = ("value", "low", "high", "n", "clusters")
 _COLUMNS = (
-    "kind", "task", "metric", "pipeline", "part", "model", *_SCORE, "chance", "baseline", "difference",
-    "difference_low", "difference_high", "difference_n", "p", "p_holm", "test", "incomplete", "note",
+    "kind", "task", "metric", "filter", "part", "model", *_SCORE, "chance", "above_chance", "group", "baseline",
+    "difference", "difference_low", "difference_high", "difference_n", "p", "p_holm", "comparisons", "method", "won",
+    "lost", "detectable", "verdict", "incomplete", "note",
 )  # fmt: skip
 
 
@@ -119,32 +155,46 @@ def to_csv(comparison: Comparison) -> str:
     return stream.getvalue()
 
 
+_DIFFERENCE = ("p", "p_holm", "comparisons", "method", "won", "lost", "detectable")
+
+
 def _lines(data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     for kind in ("means", "scores"):
         for row in data[kind]:
-            line = {name: row[name] for name in ("task", "metric", "pipeline", "model", "chance")}
-            line |= {"kind": "mean" if kind == "means" else "score", **row["score"], "baseline": data["baseline"]}
-            line["incomplete"] = "; ".join(row["incomplete"])
-            if found := row["difference"]:
-                line |= {"difference": found["value"], "difference_low": found["low"]}
-                line |= {"difference_high": found["high"], "difference_n": found["n"]}
-                line |= {name: found[name] for name in ("p", "p_holm", "test")}
-            yield {**line, "note": "; ".join([row["why_not"]] if row["why_not"] else row["remarks"])}
+            line = {
+                name: row[name] for name in ("task", "metric", "filter", "model", "chance", "above_chance", "group")
+            }
+            line |= {
+                "kind": "mean" if kind == "means" else "score",
+                **_score(row["score"]),
+                "baseline": data["baseline"],
+            }
+            line |= {"incomplete": "; ".join(row["incomplete"]), **_csv_difference(row["difference"])}
+            yield {**line, "note": "; ".join([row["why_not"]] if row["why_not"] else row["notes"])}
+    for pair in data["pairs"]:
+        line = {name: pair[name] for name in ("task", "metric", "filter", "model", "verdict")}
+        yield {"kind": "pair", **line, "baseline": pair["other"], **_csv_difference(pair["difference"])}
     for part in data["breakdowns"]:
-        line = {name: part[name] for name in ("task", "pipeline", "part", "model", "chance")}
-        yield {"kind": f"by {part['by']}", "metric": "exact_match", **line, **part["score"]}
+        line = {name: part[name] for name in ("task", "filter", "part", "model", "chance")}
+        yield {"kind": f"by {part['by']}", "metric": "exact_match", **line, **_score(part["score"])}
     for spread in data["prompt_spread"]:
-        line = {name: spread[name] for name in ("task", "pipeline", "model", "p")}
-        yield {
-            "kind": "prompt spread",
-            "metric": "exact_match",
-            "part": spread["kind"],
-            **line,
-            "value": spread["spread"],
-        }
+        line = {name: spread[name] for name in ("task", "filter", "model", "p")}
+        line |= {"part": spread["kind"], "value": spread["spread"]}
+        yield {"kind": "prompt spread", "metric": "exact_match", **line}
     for gap in data["gaps"]:
-        line = {name: gap[name] for name in ("task", "pipeline", "model")}
-        yield {"kind": gap["kind"], "metric": "exact_match", **line, **gap["value"]}
+        line = {name: gap[name] for name in ("task", "filter", "model")}
+        yield {"kind": gap["kind"], "metric": "exact_match", **line, **_score(gap["value"])}
+
+
+def _score(estimate: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: estimate[name] for name in _SCORE}
+
+
+def _csv_difference(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    ends = {"difference": "value", "difference_low": "low", "difference_high": "high", "difference_n": "n"}
+    return {**{name: found[key] for name, key in ends.items()}, **{name: found[name] for name in _DIFFERENCE}}
 
 
 def _no_formula(value: Any) -> Any:
@@ -155,8 +205,8 @@ def _no_formula(value: Any) -> Any:
 def to_markdown(comparison: Comparison) -> str:
     """Return a comparison as Markdown tables."""
     parts = [_markdown(table) for table in tables(comparison)]
-    remarks = (*comparison.choices, *comparison.problems)
-    notes = [f"- {_escaped(sentence(one, shared=True))}" for one in remarks]
+    issues = (*comparison.choices, *comparison.problems)
+    notes = [f"- {_escaped(sentence(one, shared=True))}" for one in issues]
     return "\n\n".join([*parts, "### Runs", "\n".join(notes)]) + "\n"
 
 

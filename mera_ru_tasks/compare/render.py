@@ -127,7 +127,7 @@ def _scores(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
         if row.incomplete:
             notes[f"† {row.model}: {joined(row.incomplete, shared=True)}."] = None
         section.append(cells + (_difference(row, notes, comparison.baseline) if with_difference else []))
-    columns = ["metric", "pipeline", "model", "score", "95% interval", "n", "chance"]
+    columns = ["metric", "filter", "model", "score", "95% interval", "n", "chance"]
     if with_difference:
         columns += ["difference", "95% interval", "p", "p (Holm)"]
     return Table(title, columns, 3, list(sections.values()), list(notes))

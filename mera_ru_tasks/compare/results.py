@@ -1,15 +1,16 @@
-"""From entries to rows: scores, paired differences, means over tasks."""
+"""From entries to results: scores, differences between models, means over tasks, and significance groups."""
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mera_ru_tasks.compare import stats
+from mera_ru_tasks.compare import stats, verdicts
 from mera_ru_tasks.compare.chance import ChanceLevels
 from mera_ru_tasks.compare.comparability import (
     Comparability,
@@ -20,12 +21,45 @@ from mera_ru_tasks.compare.comparability import (
 )
 from mera_ru_tasks.compare.load import Entry, Measure
 from mera_ru_tasks.compare.notes import note
-from mera_ru_tasks.compare.stats import Estimate, Paired
+from mera_ru_tasks.compare.stats import Difference, Estimate
 from mera_ru_tasks.data.benchmarks import LEADERBOARD
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
 
 MEAN = "mean"
+
+_Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models compared in one metric, filter and task.
+
+    Attributes:
+        task: the task, or `MEAN` for the mean over tasks.
+        metric: the metric.
+        filter: its filter, or `judge NAME`.
+        model: the label of one model.
+        other: the label of the model that it is compared with.
+        difference: the score of `model` minus that of `other`; None if they are not compared.
+        p_holm: the p-value after Holm's correction over the family: all compared pairs of this metric, filter and task.
+        family: the number of pairs in the family.
+        verdict: the verdict in words, an `Issue` whose code is one of `verdicts.CODES` (see notes.json for its texts).
+        why_not: why they are not compared; empty if they are.
+        notes: what a reader of the difference must know.
+    """
+
+    task: str
+    metric: str
+    filter: str
+    model: str
+    other: str
+    difference: Difference | None
+    p_holm: float | None = None
+    family: int = 0
+    verdict: Issue | None = None
+    why_not: tuple[Issue, ...] = ()
+    notes: tuple[Issue, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,11 +74,11 @@ class Row:
         score: the score.
         chance: the chance level; None if there is none.
         incomplete: notes on the part of the documents that is scored; empty if all are.
-        difference: the score minus the baseline's; None for the baseline itself and if they are not compared.
-        p_holm: the difference's p-value after Holm's correction over the models in this metric, filter and task.
-        why_not: why there is no difference; empty if there is one, or none is expected.
-        notes: what a reader of the difference must know.
         judge: the judge that gave the score, if it is one and known (see `judge.fingerprint.identity`).
+        above_chance: True if the interval of the score lies above the chance level; None if there is no chance level.
+        group: the letters of the significance groups; models that share a letter cannot be told apart. Empty if the
+            models are compared with a baseline, or if this model is not compared with each of the others.
+        pair: the comparison with the baseline; None for the baseline itself and if there is nothing to compare with.
     """
 
     task: str
@@ -54,11 +88,62 @@ class Row:
     score: Estimate
     chance: float | None
     incomplete: tuple[Issue, ...] = ()
-    difference: Paired | None = None
-    p_holm: float | None = None
-    why_not: tuple[Issue, ...] = ()
-    notes: tuple[Issue, ...] = ()
     judge: Mapping[str, Any] | None = None
+    above_chance: bool | None = None
+    group: str = ""
+    pair: Pair | None = None
+
+    @property
+    def difference(self) -> Difference | None:
+        """The score minus the baseline's; None for the baseline itself and if they are not compared."""
+        return self.pair.difference if self.pair else None
+
+    @property
+    def p_holm(self) -> float | None:
+        """The corrected p-value of `difference`; None if there is none."""
+        return self.pair.p_holm if self.pair else None
+
+    @property
+    def why_not(self) -> tuple[Issue, ...]:
+        """Why there is no difference; empty if there is one or none is expected."""
+        return self.pair.why_not if self.pair else ()
+
+    @property
+    def notes(self) -> tuple[Issue, ...]:
+        """What a reader of the difference must know."""
+        return self.pair.notes if self.pair else ()
+
+
+@dataclass(frozen=True)
+class Family:
+    """Which pairs of models are compared, and by what rule.
+
+    Attributes:
+        baseline: the model that the others are compared with.
+        chosen: True if the user named it. The family is then the other models against it; otherwise it is all pairs.
+        across_settings: True to compare the common documents of runs in spite of different settings.
+        margin: models whose interval lies within ± this are equal for the user; None for no such margin.
+    """
+
+    baseline: str | None
+    chosen: bool
+    across_settings: bool = False
+    margin: float | None = None
+
+    def pairs(self, models: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of models to compare, each after the model that it is compared with."""
+        if self.chosen:
+            yield from ((model, self.baseline) for model in models if self.baseline and model != self.baseline)
+        else:
+            yield from ((second, first) for first, second in itertools.combinations(models, 2))
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of some scores, and the pairs of models compared in them."""
+
+    rows: Sequence[Row]
+    pairs: Sequence[Pair]
 
 
 def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
@@ -74,129 +159,203 @@ def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
     )
 
 
-def estimate(entry: Entry, values: Mapping[str, float]) -> Estimate:
-    """Estimate the mean of an entry's values, in clusters if its documents form some."""
+def estimate(entry: Entry, values: Mapping[str, Any], metric: str) -> Estimate:
+    """Estimate the score of a metric from an entry's values, in clusters if its documents form some."""
     keys = list(values)
-    return stats.mean_estimate(np.array([values[key] for key in keys], float), _clusters(entry, keys))
+    return stats.mean_estimate(_array(values, keys, metric), _clusters(entry, keys), bounded=METRICS[metric].bounded)
 
 
-def difference(entry: Entry, values: Mapping[str, float], baseline: Mapping[str, float]) -> Paired | None:
-    """Estimate the mean of `values` minus `baseline` over their common keys; None if they have none."""
+def difference(entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, Any], metric: str) -> Difference | None:
+    """Estimate the score of `values` minus that of `baseline` over their common keys; None if they have none."""
     keys = [key for key in values if key in baseline]
     if not keys:
         return None
-    return stats.paired_difference(
-        np.array([values[key] for key in keys], float),
-        np.array([baseline[key] for key in keys], float),
-        _clusters(entry, keys),
-    )
+    arrays = _array(values, keys, metric), _array(baseline, keys, metric)
+    return stats.paired_difference(*arrays, _clusters(entry, keys), bounded=METRICS[metric].bounded)
 
 
-def _clusters(entry: Entry, keys: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+def _array(values: Mapping[str, Any], keys: Sequence[str], metric: str) -> _Array:
+    array = np.array([values[key] for key in keys], float)
+    return stats.linearized(array[:, 0], array[:, 1]) if METRICS[metric].ratio else array
+
+
+def _clusters(entry: Entry, keys: Sequence[str]) -> _Array | None:
     found = [entry.clusters.get(key) for key in keys]
     return np.array(found) if found and None not in found else None
 
 
-def task_rows(
-    task: str, entries: Sequence[Entry], baseline: str | None, levels: ChanceLevels, *, across_settings: bool
-) -> list[Row]:
-    """Return the rows of one task, measure by measure, with the models in their order."""
-    base = next((entry for entry in entries if entry.model == baseline), None)
-    comparable = {
-        entry.model: comparability(entry, base, across_settings=across_settings)
-        for entry in entries
-        if base and entry is not base
-    }
-    measures = sort_measures([measure for entry in entries for measure in entry.measures])
+def task_results(task: str, entries: Sequence[Entry], family: Family, levels: ChanceLevels) -> Results:
+    """Return the results of one task, measure by measure, with the models in their order."""
+    compared = _Comparabilities(entries, family)
     rows: list[Row] = []
-    for measure in measures:
+    pairs: list[Pair] = []
+    for measure in sort_measures([measure for entry in entries for measure in entry.measures]):
         block = []
         for entry in entries:
-            values = entry.values(measure)
-            if not values:
+            if not entry.values(measure):
                 continue
             scored = entry.counted(measure)
-            level = levels.of(measure[0], scored)
+            score, level = estimate(entry, entry.values(measure), measure[0]), levels.of(measure[0], scored)
             row = Row(
-                task, *measure, entry.model, estimate(entry, values), level, _incomplete(entry, len(scored)),
-                judge=judge_of(entry, measure),
-            )  # fmt: skip
-            if baseline and entry is not base:
-                row = _compared(row, entry, base, comparable.get(entry.model), baseline)
+                task, *measure, entry.model, score, level, _incomplete(entry, len(scored)), judge_of(entry, measure)
+            )
             block.append(row)
-        rows += _with_holm(block)
-    return rows
+        scores = {row.model: row.score for row in block}
+        models = [row.model for row in block]
+        if family.chosen and family.baseline not in models:
+            models = [family.baseline or "", *models]
+        found = [_pair(task, measure, *names, compared, scores) for names in family.pairs(models)]
+        done = conclude(block, found, family)
+        rows += done.rows
+        pairs += done.pairs
+    return Results(rows, pairs)
+
+
+class _Comparabilities:
+    """The comparability of pairs of entries of one task, each computed once."""
+
+    def __init__(self, entries: Sequence[Entry], family: Family) -> None:
+        self.entries = {entry.model: entry for entry in entries}
+        self._across = family.across_settings
+        self._known: dict[tuple[str, str], Comparability] = {}
+
+    def of(self, model: str, other: str) -> Comparability:
+        if (model, other) not in self._known:
+            entries = self.entries[model], self.entries[other]
+            self._known[model, other] = comparability(*entries, across_settings=self._across)
+        return self._known[model, other]
 
 
 def _incomplete(entry: Entry, scored: int) -> tuple[Issue, ...]:
     return (note("incomplete", task=entry.task, scored=scored, all=entry.size),) if scored < entry.size else ()
 
 
-def _compared(row: Row, entry: Entry, base: Entry | None, found: Comparability | None, baseline: str) -> Row:
-    measure = (row.metric, row.filter)
-    base_values = base.values(measure) if base else {}
-    if base is None or found is None or not base_values:
-        return replace(row, why_not=(note("no-such-score", baseline=baseline),))
+def _pair(
+    task: str,
+    measure: Measure,
+    model: str,
+    other: str,
+    compared: _Comparabilities,
+    scores: Mapping[str, Estimate],
+) -> Pair:
+    pair = Pair(task, *measure, model, other, None)
+    if other not in scores:
+        return replace(pair, why_not=(note("no-such-score", baseline=other),))
+    entry, base = compared.entries[model], compared.entries[other]
+    found = compared.of(model, other)
     differing = tuple(measure_differences(entry, base, measure))
     if not found.allows(differing):
-        return replace(row, why_not=(*found.differences, *differing))
-    paired = difference(entry, entry.values(measure), base_values)
+        return replace(pair, why_not=(*found.differences, *differing))
+    paired = difference(entry, entry.values(measure), base.values(measure), measure[0])
     if paired is None:
-        return replace(row, why_not=(note("no-common-score", baseline=baseline),))
+        return replace(pair, why_not=(note("no-common-score", baseline=other),))
     about_measure = differing or tuple(judge_notes(entry, measure))
-    part = _common_part(row, paired.estimate.n, max(row.score.n, len(base_values)))
-    return replace(row, difference=paired, notes=(*found.differences, *found.notes, *about_measure, *part))
+    part = _common_part(pair, paired.estimate.n, max(scores[model].n, scores[other].n))
+    return replace(pair, difference=paired, notes=(*found.differences, *found.notes, *about_measure, *part))
 
 
-def _common_part(row: Row, common: int, most: int) -> tuple[Issue, ...]:
+def _common_part(pair: Pair, common: int, most: int) -> tuple[Issue, ...]:
     """Return a note if a difference covers fewer documents or groups than the scores next to it."""
-    unit = "common-groups" if METRICS[row.metric].grouped else "common-documents"
-    return (note(unit, task=row.task, n=common),) if common < most else ()
+    unit = "common-groups" if METRICS[pair.metric].grouped else "common-documents"
+    return (note(unit, task=pair.task, n=common),) if common < most else ()
 
 
-def _with_holm(block: Sequence[Row]) -> list[Row]:
-    adjusted = iter(stats.holm([row.difference.p for row in block if row.difference]))
-    return [replace(row, p_holm=next(adjusted)) if row.difference else row for row in block]
+def conclude(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Results:
+    """Correct the p-values of one measure, give the verdicts, and mark the significance groups in the rows."""
+    tested = [pair.difference.p for pair in pairs if pair.difference and pair.difference.p is not None]
+    corrected = iter(stats.holm(tested))
+    finished = []
+    for pair in pairs:
+        if pair.difference and pair.difference.p is not None:
+            pair = replace(pair, p_holm=next(corrected), family=len(tested))
+        finished.append(replace(pair, verdict=verdicts.verdict(pair, family.margin)))
+    groups = {} if family.chosen else _groups(rows, finished)
+    by_model = {pair.model: pair for pair in finished if pair.other == family.baseline}
+    shown = [
+        replace(
+            row,
+            above_chance=None if row.chance is None else row.score.low > row.chance,
+            group=groups.get(row.model, ""),
+            pair=by_model.get(row.model),
+        )
+        for row in rows
+    ]
+    return Results(shown, finished)
 
 
-def mean_rows(rows: Sequence[Row], suite: Callable[[str], str | None]) -> list[Row]:
+def _groups(rows: Sequence[Row], pairs: Sequence[Pair]) -> Mapping[str, str]:
+    """Return the letters of the models that are compared with each other; none if fewer than two are."""
+    if not rows:
+        return {}
+    better = -1 if METRICS[rows[0].metric].higher_is_better else 1
+    models = [row.model for row in sorted(rows, key=lambda row: better * row.score.value)]
+    untested = [{pair.model, pair.other} for pair in pairs if pair.p_holm is None]
+    while any(pair <= set(models) for pair in untested):
+        models.remove(max(models, key=lambda model: sum(model in pair and pair <= set(models) for pair in untested)))
+    if len(models) < 2:
+        return {}
+    different = [
+        (pair.model, pair.other)
+        for pair in pairs
+        if pair.p_holm is not None and pair.p_holm < stats.ALPHA and {pair.model, pair.other} <= set(models)
+    ]
+    return stats.letters(models, different)
+
+
+def mean_results(found: Results, suite: Callable[[str], str | None], family: Family) -> Results:
     """Return the unweighted means over the tasks of a suite, as lm-eval's groups give them, for models that ran all.
 
     Args:
-        rows: the tasks' rows.
+        found: the results of the tasks.
         suite: returns the suite of a task; None for a task outside, such as the open riddles.
+        family: which models are compared.
     """
-    found: dict[tuple[str, str, str], dict[str, dict[str, Row]]] = defaultdict(lambda: defaultdict(dict))
-    for row in rows:
+    scores: dict[tuple[str, str, str], dict[str, dict[str, Row]]] = defaultdict(lambda: defaultdict(dict))
+    for row in found.rows:
         name = suite(row.task)
         if name is not None and row.metric in ("exact_match", "judge_score"):
-            found[name, row.metric, row.filter][row.model][row.task] = row
-    means: list[Row] = []
-    for (name, metric, filter), models in found.items():
-        block = []
-        for model, tasks in models.items():
-            parts = list(tasks.values())
+            scores[name, row.metric, row.filter][row.model][row.task] = row
+    by_names = {(pair.task, pair.metric, pair.filter, pair.model, pair.other): pair for pair in found.pairs}
+    rows: list[Row] = []
+    pairs: list[Pair] = []
+    for (name, metric, filter_name), models in scores.items():
+        parts = {
+            model: list(tasks.values())
+            for model, tasks in models.items()
             # Scores of different judges have no common mean.
-            if len(tasks) < len(LEADERBOARD) or any(row.judge != parts[0].judge for row in parts):
-                continue
-            score = stats.combine([row.score for row in parts], [1 / len(parts)] * len(parts))
-            levels = [row.chance for row in parts if row.chance is not None]
-            chance = sum(levels) / len(levels) if len(levels) == len(parts) else None
-            row = Row(
-                f"{MEAN} {name}".strip(), metric, filter, model, score, chance, _united(parts, "incomplete"),
-                judge=parts[0].judge,
-            )  # fmt: skip
-            differences = [part.difference for part in parts if part.difference]
-            if len(differences) == len(parts):
-                mean = stats.mean_of_differences(differences)
-                row = replace(row, difference=mean, notes=_united(parts, "notes"))
-            else:
-                row = replace(row, why_not=_united(parts, "why_not"))
-            block.append(row)
-        means += _with_holm(block)
-    return means
+            if len(tasks) == len(LEADERBOARD) and len({str(row.judge) for row in tasks.values()}) == 1
+        }
+        measure = (f"{MEAN} {name}".strip(), metric, filter_name)
+        block = [_mean_row(measure, model, own) for model, own in parts.items()]
+        wanted = family.pairs(
+            [*parts] if family.baseline in parts or not family.chosen else [family.baseline or "", *parts]
+        )
+        means = []
+        for model, other in wanted:
+            keys = [(row.task, metric, filter_name, model, other) for row in parts[model]]
+            means.append(_mean_pair(measure, model, other, [by_names[key] for key in keys if key in by_names]))
+        done = conclude(block, means, family)
+        rows += done.rows
+        pairs += done.pairs
+    return Results(rows, pairs)
 
 
-def _united(rows: Sequence[Row], field: str) -> tuple[Issue, ...]:
-    """Return the notes of several rows in one field without repetition."""
-    return tuple(dict.fromkeys(one for row in rows for one in getattr(row, field)))
+def _mean_row(measure: tuple[str, str, str], model: str, parts: Sequence[Row]) -> Row:
+    score = stats.combine([row.score for row in parts], [1 / len(parts)] * len(parts))
+    levels = [row.chance for row in parts if row.chance is not None]
+    chance = sum(levels) / len(levels) if len(levels) == len(parts) else None
+    return Row(*measure, model, score, chance, _united(row.incomplete for row in parts), parts[0].judge)
+
+
+def _mean_pair(measure: tuple[str, str, str], model: str, other: str, parts: Sequence[Pair]) -> Pair:
+    differences = [pair.difference for pair in parts if pair.difference]
+    if len(differences) < len(LEADERBOARD):
+        why_not = _united(pair.why_not for pair in parts) or (note("no-such-score", baseline=other),)
+        return Pair(*measure, model, other, None, why_not=why_not)
+    mean = stats.mean_of_differences(differences)
+    return Pair(*measure, model, other, mean, notes=_united(pair.notes for pair in parts))
+
+
+def _united(found: Any) -> tuple[Issue, ...]:
+    """Return the notes of several sequences without repetition."""
+    return tuple(dict.fromkeys(one for notes in found for one in notes))

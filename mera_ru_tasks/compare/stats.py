@@ -14,7 +14,7 @@ and each p-value belongs to the test that its interval inverts: the interval exc
 - Holm 1979, "A simple sequentially rejective multiple test procedure".
 - Piepho 2004, "An algorithm for a letter-based representation of all-pairwise comparisons".
 
-benchmarks/coverage.py simulates how often the intervals cover the truth.
+benchmarks/interval_coverage.py simulates how often the intervals cover the truth.
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
 def bonett_price(mean: Any, square: Any, n: Any) -> tuple[Any, Any]:
     """Return the centre and the standard error of Bonett and Price's interval for a paired difference.
 
-    One document with the difference +1 and one with −1 are added to the data. For right-or-wrong values with b documents
-    won and c lost, `mean` is (b − c) / n and `square` is (b + c) / n, and this is the published formula. The arguments
-    may be arrays of one shape.
+    One document with the difference +1 and one with −1 are added to the data. For right-or-wrong values with b
+    documents won and c lost, `mean` is (b − c) / n and `square` is (b + c) / n, and this is the published formula. The
+    arguments may be arrays of one shape.
 
     Args:
         mean: the mean difference, from −1 to 1.
@@ -271,8 +271,8 @@ def unpaired_difference(score: Estimate, other: Estimate) -> Difference:
 def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     """Estimate a weighted sum of independent numbers from their intervals (MOVER).
 
-    Weights 1 / T give the unweighted mean over T tasks. Weights +1 and −1 give the difference of two independent scores,
-    for proportions by Newcombe's method.
+    Weights 1 / T give the unweighted mean over T tasks. Weights +1 and −1 give the difference of two independent
+    scores, for proportions by Newcombe's method.
     """
     value = sum(weight * part.value for part, weight in zip(parts, weights, strict=True))
     down = up = 0.0

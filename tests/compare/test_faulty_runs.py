@@ -32,7 +32,7 @@ def test_a_cut_line_costs_that_line(copied, mera_ru):
     assert "line 120: it is not valid JSON" in outcome.err
     assert "The last line is cut" in outcome.err
     sizes = {
-        r["pipeline"]: r["score"]["n"]
+        r["filter"]: r["score"]["n"]
         for r in data["scores"]
         if (r["task"], r["model"], r["metric"]) == (TASK, WEAK, "exact_match")
     }

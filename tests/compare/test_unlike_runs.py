@@ -172,7 +172,7 @@ def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(co
     log.write_bytes(log.read_bytes()[:-300])  # the last line, a flexible one
     data = json.loads(mera_ru("compare", copied, "--format", "json").out)
     marked = {
-        (row["model"], row["pipeline"], *row["incomplete"])
+        (row["model"], row["filter"], *row["incomplete"])
         for row in data["scores"]
         if (row["task"], row["metric"]) == (TASK, "exact_match") and row["incomplete"]
     }
@@ -181,7 +181,7 @@ def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(co
         ("org/other", FLEXIBLE, f"12 of 60 documents of {TASK}"),
         (WEAK, FLEXIBLE, f"59 of 60 documents of {TASK}"),
     }
-    [mean] = [row for row in data["means"] if (row["model"], row["pipeline"]) == (WEAK, FLEXIBLE)]
+    [mean] = [row for row in data["means"] if (row["model"], row["filter"]) == (WEAK, FLEXIBLE)]
     assert mean["incomplete"] == [f"59 of 60 documents of {TASK}"]
     lines = csv.DictReader(io.StringIO(mera_ru("compare", copied, "--format", "csv").out))
     assert {(WEAK, "score"), (WEAK, "mean"), ("org/other", "score")} == {
@@ -206,9 +206,9 @@ def test_a_difference_over_a_part_of_what_a_score_is_over_is_marked(copied, mera
     data = json.loads(mera_ru("compare", *logs, "--baseline", WEAK, "--format", "json").out)
     compared = [row for row in data["scores"] if row["model"] == MIDDLE]
     for row in compared:
-        wanted = [texts[row["metric"]]] if row["metric"] in texts and row["pipeline"] == FLEXIBLE else []
+        wanted = [texts[row["metric"]]] if row["metric"] in texts and row["filter"] == FLEXIBLE else []
         if row["metric"] in texts:
-            assert row["remarks"] == wanted
+            assert row["notes"] == wanted
     for form in ("table", "markdown"):
         shown = mera_ru("compare", *logs, "--baseline", WEAK, "--format", form).out.replace("\\", "")
         assert all(f"* {MIDDLE} against {WEAK}: {text}." in shown for text in texts.values())

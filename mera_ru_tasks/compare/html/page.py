@@ -76,6 +76,12 @@ def _russian(comparison: Comparison) -> dict[str, str]:
         sentence(one, shared=True): sentence(one, RUSSIAN, shared=True)
         for one in (*comparison.choices, *comparison.problems)
     }
+    for verdict in comparison.verdicts:
+        russian[fragment(verdict.measure)] = fragment(verdict.measure, RUSSIAN)
+        for one in verdict.sentences:
+            russian[sentence(one, shared=True)] = sentence(one, RUSSIAN, shared=True)
+    if comparison.family_note:
+        russian[sentence(comparison.family_note)] = sentence(comparison.family_note, RUSSIAN)
     for row in rows:
         russian[joined(row.why_not, shared=True)] = joined(row.why_not, RUSSIAN, shared=True)
         for one in (*row.incomplete, *row.notes):

@@ -67,7 +67,7 @@ function boardCell(row, notes) {
     const sure = row.difference.p_holm < 0.05;
     const up = row.difference.value > 0;
     const text = `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(row.difference.value)}, p ${probability(row.difference.p_holm)}`;
-    const remark = row.remarks.length ? note(row.remarks.map(told).join("; ")) : "";
+    const remark = row.notes.length ? note(row.notes.map(told).join("; ")) : "";
     cell.append(element("small", sure ? { class: up ? "good" : "bad" } : {}, text + remark));
   } else if (row.why_not) {
     cell.append(element("small", {}, say("not_compared") + note(told(row.why_not))));
@@ -85,7 +85,7 @@ function renderIntervals() {
     const content = [intervalPlot(scores, chance ? chance.chance : null, [0, 1], taskName(task))];
     const differences = shown.filter((row) => row.difference).map((row) => ({
       model: row.model,
-      label: row.model + (row.remarks.length ? ` (${say("with_note")})` : ""),
+      label: row.model + (row.notes.length ? ` (${say("with_note")})` : ""),
       text: signed(row.difference.value),
       ...row.difference,
     }));
@@ -99,13 +99,13 @@ function renderIntervals() {
 }
 
 function renderNumbers() {
-  const columns = ["task", "metric", "pipeline", "model", "score", "interval", "n", null, null, "interval", "p", "holm"];
+  const columns = ["task", "metric", "filter", "model", "score", "interval", "n", null, null, "interval", "p", "holm"];
   const names = { 7: say("chance", { x: "" }).trim(), 8: data.baseline === null ? "" : say("difference", { model: data.baseline }) };
   const head = element("tr", {}, ...columns.map((key, place) =>
     element("th", place < 4 ? { class: "text", scope: "col" } : { scope: "col" }, key ? say(key) : names[place])));
   const lines = [...data.means, ...data.scores].map((row) => {
     const difference = row.difference;
-    const cells = [taskName(row.task), row.metric, row.pipeline, row.model, fixed(row.score.value), interval(row.score), row.score.n, fixed(row.chance)];
+    const cells = [taskName(row.task), row.metric, row.filter, row.model, fixed(row.score.value), interval(row.score), row.score.n, fixed(row.chance)];
     if (difference) cells.push(signed(difference.value), interval(difference), fixed(difference.p), fixed(difference.p_holm));
     else cells.push(row.why_not ? say("not_compared") : "", "", "", "");
     return element("tr", {}, ...cells.map((text, place) => element("td", place < 4 ? { class: "text" } : {}, String(text))));

@@ -55,8 +55,8 @@ function fillSelect(select, options) {
 
 const modelNumber = new Map(data.models.map((model, number) => [model.label, number]));
 const colour = (model) => `var(--m${modelNumber.get(model) % 10})`;
-const measureKey = (row) => JSON.stringify([row.metric, row.pipeline]);
-const measureName = (row) => `${row.metric}, ${row.pipeline}`;
+const measureKey = (row) => JSON.stringify([row.metric, row.filter]);
+const measureName = (row) => `${row.metric}, ${row.filter}`;
 
 const isMean = (task) => task === "mean" || task.startsWith("mean ");
 

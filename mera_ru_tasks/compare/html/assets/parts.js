@@ -18,18 +18,18 @@ function renderPartChoices() {
   const own = data.breakdowns.filter((part) => part.task === byId("part-task").value);
   const divisions = [...new Set(own.map(divisionOf))];
   fillSelect(byId("part-by"), divisions.map((key) => [key, divisionName(key, divisions)]));
-  fillSelect(byId("part-pipeline"), [...new Set(own.map((part) => part.pipeline))].map((name) => [name, name]));
+  fillSelect(byId("part-pipeline"), [...new Set(own.map((part) => part.filter))].map((name) => [name, name]));
 }
 
 function renderParts() {
   renderPartChoices();
   const by = byId("part-by").value;
   const shown = data.breakdowns.filter((part) =>
-    part.task === byId("part-task").value && divisionOf(part) === by && part.pipeline === byId("part-pipeline").value);
+    part.task === byId("part-task").value && divisionOf(part) === by && part.filter === byId("part-pipeline").value);
   const lead = by ? say(`lead_${by.startsWith("prompt ") ? "prompt" : by}`) : say("no_parts");
   byId("part-lead").textContent = lead;
   const spreads = data.prompt_spread.filter((spread) =>
-    `prompt ${spread.kind}` === by && spread.task === byId("part-task").value && spread.pipeline === byId("part-pipeline").value);
+    `prompt ${spread.kind}` === by && spread.task === byId("part-task").value && spread.filter === byId("part-pipeline").value);
   const texts = spreads.map((spread) => say("spread_model", { model: spread.model, x: fixed(spread.spread), p: fixed(spread.p) }));
   byId("legend").replaceChildren(...(texts.length ? [element("span", {}, `${say("spread")}:`), ...texts.map((text) => element("span", {}, text))] : []));
   const names = [...new Set(shown.map((part) => part.part))].sort((one, other) => {
@@ -58,12 +58,12 @@ function partCard(parts) {
 function renderGaps() {
   const groups = new Map();
   for (const gap of data.gaps) {
-    const key = JSON.stringify([gap.kind, gap.task, gap.pipeline]);
+    const key = JSON.stringify([gap.kind, gap.task, gap.filter]);
     groups.set(key, [...(groups.get(key) || []), gap]);
   }
   byId("gap-cards").replaceChildren(...[...groups.values()].map((gaps) => {
     const rows = gaps.map((gap) => ({ model: gap.model, label: gap.model, text: signed(gap.value.value), ...gap.value }));
-    const what = say(`gap_${gaps[0].kind}`, { x: gaps[0].pipeline });
+    const what = say(`gap_${gaps[0].kind}`, { x: gaps[0].filter });
     return card(gaps[0].task, what, intervalPlot(rows, 0, rangeAround(rows), what));
   }));
 }

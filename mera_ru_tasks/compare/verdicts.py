@@ -1,0 +1,171 @@
+"""State verdicts in words, in English and Russian: which model is better, and which cannot be told apart.
+
+A verdict is a note (see notes.py). The terminal and the report show the same one, through `notes.sentence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mera_ru_tasks.compare import stats
+from mera_ru_tasks.compare.notes import note
+from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.scoring.metrics import METRICS
+
+if TYPE_CHECKING:
+    from mera_ru_tasks.compare.results import Family, Pair, Row
+
+BETTER = "better"
+NOT_CORRECTED = "not-after-correction"
+NOT_TOLD_APART = "not-told-apart"
+EQUAL = "equal"
+BETTER_BUT_EQUAL = "better-but-equal"
+TOO_FEW = "too-few"
+NOT_COMPARED = "not-compared"
+CODES = (BETTER, NOT_CORRECTED, NOT_TOLD_APART, EQUAL, BETTER_BUT_EQUAL, TOO_FEW, NOT_COMPARED)
+
+# Up to this number of models every pair gets a sentence. Above it the best model is compared with each of the others.
+_EVERY_PAIR = 4
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a comparison says about one primary measure.
+
+    Attributes:
+        task: the task, or `results.MEAN` for the mean over tasks.
+        metric: the metric.
+        filter: its filter.
+        measure: the name of the measure in words, a fragment.
+        sentences: the verdicts on pairs of models, and the models that are not above the chance level.
+    """
+
+    task: str
+    metric: str
+    filter: str
+    measure: Issue
+    sentences: Sequence[Issue]
+
+
+def verdict(pair: Pair, margin: float | None = None) -> Issue:
+    """Return the verdict on a pair of models.
+
+    Args:
+        pair: the pair, with its corrected p-value.
+        margin: differences within ± this are equal for the user; None for no such margin.
+    """
+    found = pair.difference
+    if found is None:
+        return note(NOT_COMPARED, model=pair.model, other=pair.other, reasons=pair.why_not)
+    if found.p is None or pair.p_holm is None:
+        return note(
+            TOO_FEW,
+            model=pair.model,
+            other=pair.other,
+            won=found.won or 0,
+            lost=found.lost or 0,
+            clusters=found.estimate.clusters,
+            fewest=stats.FEWEST_CLUSTERS,
+        )
+    sign = 1 if METRICS[pair.metric].higher_is_better else -1
+    ahead = found.estimate.value * sign >= 0
+    model, other = (pair.model, pair.other) if ahead else (pair.other, pair.model)
+    low, high = found.estimate.low, found.estimate.high
+    if found.estimate.value < 0:
+        low, high = -high, -low
+    size, *ends = amounts(pair.metric, abs(found.estimate.value), low, high)
+    values: dict[str, Any] = {
+        "model": model,
+        "other": other,
+        "size": _with_unit(pair.metric, size),
+        "interval": f"[{ends[0]}, {ends[1]}]",
+        "p": short_p(found.p),
+        "p_holm": short_p(pair.p_holm),
+        "k": pair.family,
+        "seen": _with_unit(pair.metric, *amounts(pair.metric, found.detectable)),
+    }
+    within = margin is not None and max(abs(low), abs(high)) < margin
+    if margin is not None:
+        values["margin"] = _with_unit(pair.metric, *amounts(pair.metric, margin))
+    if pair.p_holm < stats.ALPHA:
+        return note(BETTER_BUT_EQUAL if within else BETTER, **values)
+    if within:
+        return note(EQUAL, **values)
+    return note(NOT_CORRECTED if found.p < stats.ALPHA else NOT_TOLD_APART, **values)
+
+
+def amounts(metric: str, *values: float) -> list[str]:
+    """Format differences in points (hundredths) of a score, or in the metric's unit, with the same decimals.
+
+    There are enough decimals to tell each number from 0.
+    """
+    scale, decimals = (100, 0) if METRICS[metric].bounded else (1, 2)
+    scaled = [scale * value for value in values]
+    while decimals < 3 and any(abs(value) > 1e-9 and float(f"{value:.{decimals}f}") == 0 for value in scaled):
+        decimals += 1
+    return [f"{value:.{decimals}f}".replace("-", "−") for value in scaled]
+
+
+def _with_unit(metric: str, number: str) -> Issue:
+    if not METRICS[metric].bounded:
+        return note("bits", n=number)
+    return note("point" if number == "1" else "points", n=number)
+
+
+def short_p(p: float) -> str:
+    """Format a p-value for a sentence: two significant digits, and never 0.05 for a smaller or larger one."""
+    if p < 0.001:
+        return "<0.001"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.3f}" if abs(p - stats.ALPHA) > 0.0005 else f"{p:.5f}"
+
+
+def summarize(
+    rows: Sequence[Row], pairs: Sequence[Pair], measures: Sequence[tuple[str, str, str]], family: Family
+) -> list[Verdict]:
+    """Return the verdicts on the primary measures.
+
+    Args:
+        rows: the scores of tasks and means.
+        pairs: the pairs of models in them.
+        measures: the primary measures: task, metric, filter.
+        family: which pairs of models are compared.
+    """
+    found = []
+    for measure in measures:
+        own = [row for row in rows if (row.task, row.metric, row.filter) == measure]
+        compared = [pair for pair in pairs if (pair.task, pair.metric, pair.filter) == measure]
+        sentences = [*_on_pairs(own, compared, family), *_on_chance(own)]
+        if sentences:
+            found.append(Verdict(*measure, measure_name(*measure), sentences))
+    return found
+
+
+def measure_name(task: str, metric: str, filter_name: str) -> Issue:
+    """Return the name of a measure in words, as a fragment."""
+    if task.startswith("mean"):
+        variant = task.removeprefix("mean").strip()
+        return note(
+            "measure-mean-of" if variant else "measure-mean", metric=metric, filter=filter_name, variant=variant
+        )
+    return note("measure", task=task, metric=metric, filter=filter_name)
+
+
+def _on_pairs(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Iterator[Issue]:
+    shown = pairs
+    if not family.chosen and len(rows) > _EVERY_PAIR:
+        sign = 1 if METRICS[rows[0].metric].higher_is_better else -1
+        best = max(rows, key=lambda row: sign * row.score.value).model
+        shown = [pair for pair in pairs if best in (pair.model, pair.other)]
+    yield from (pair.verdict for pair in shown if pair.verdict)
+    if len(shown) < len(pairs):
+        yield note("see-groups", k=len(pairs))
+
+
+def _on_chance(rows: Sequence[Row]) -> Iterator[Issue]:
+    for row in rows:
+        if row.above_chance is False and row.chance is not None:
+            values = (f"{value:.3f}" for value in (row.score.value, row.score.low, row.score.high, row.chance))
+            score, low, high, chance = values
+            yield note("not-above-chance", model=row.model, score=score, interval=f"[{low}, {high}]", chance=chance)

@@ -1,6 +1,6 @@
 """How often the intervals of paired differences cover the truth, and how often their tests find a difference.
 
-Run `python -m benchmarks.interval_coverage` for the table in docs/statistics.md: 10,000 simulated evaluations for each cell.
+`python -m benchmarks.interval_coverage` prints the table of the docs, from 10,000 simulated evaluations for each cell.
 
 Two models answer the same documents. Score and luck decide whether an answer is right: on half of the documents both
 models have the same luck. In clusters, a document shares its luck with the others of its cluster, so that two of them

@@ -26,6 +26,7 @@ NAMES ?=
 
 # Further versions of Python on which `make nightly` runs the quick tests, where they are installed.
 INTERPRETERS ?= 3.10 3.12 3.13 3.14
+VERSION ?= 3.13
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test nightly lint types quick unit lowest slow docs reference package interpreter chromium bench clean
@@ -87,13 +88,15 @@ nightly: $(VENV)/dev chromium
 	$(BIN)/pytest -m nightly || [ $$? = 5 ]
 	$(BIN)/pytest --numprocesses 2 -m hypothesis --hypothesis-profile=search
 	@for version in $(INTERPRETERS); do \
-	    if command -v "python$$version" >/dev/null && "python$$version" -c "" 2>/dev/null; then \
-	        $(MAKE) interpreter VERSION="$$version" || exit 1; \
-	    else echo "Python $$version is not installed: skipped."; fi; \
+	    found=; \
+	    for python in "python$$version" "$$HOME"/.pyenv/versions/"$$version".*/bin/python; do \
+	        if "$$python" -c "" 2>/dev/null; then found="$$python"; break; fi; \
+	    done; \
+	    if [ -z "$$found" ]; then echo "Python $$version is not installed: skipped."; continue; fi; \
+	    $(MAKE) interpreter VERSION="$$version" PYTHON="$$found" || exit 1; \
 	done
 
-interpreter:
-	$(MAKE) $(VENV)-$(VERSION)/dev PYTHON=python$(VERSION)
+interpreter: $(VENV)-$(VERSION)/dev
 	$(VENV)-$(VERSION)/bin/pytest --numprocesses 2 -m "not slow and not nightly" --ignore tests/docs
 
 # Both languages, without network; a warning is an error.
@@ -142,6 +145,7 @@ $(LOWEST)/dev: pyproject.toml constraints-lowest.txt | $(LOWEST)/pyvenv.cfg
 	$(LOWEST)/bin/pip $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[dev]'
 	@touch $@
 
+.PRECIOUS: %/pyvenv.cfg
 %/pyvenv.cfg:
 	$(PYTHON) -m venv $*
 

@@ -170,7 +170,7 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
         divisions[PROMPT] = prompt
     if form.max_choices > 1:
         divisions[LETTERS] = letters
-    if not form.choices:
+    if form.is_list:
         divisions[ANSWERS] = answers
     parts = {by: {key: part_of(doc) for key, doc in docs.items()} for by, part_of in divisions.items()}
     return {by: found for by, found in parts.items() if len(set(found.values())) > 1}

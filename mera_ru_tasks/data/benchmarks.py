@@ -17,11 +17,22 @@ class AnswerFormat:
         choices: the option letters, in order; empty if the answer is a word or a phrase.
         max_choices: the largest number of letters in an answer; 0 for a phrase.
         with_phrase: True if a phrase follows the letter (`Б; лужа`).
+        whole: True if a reference without letters is one text. Otherwise it lists accepted answers, separated by `;`.
     """
 
     choices: str = ""
     max_choices: int = 0
     with_phrase: bool = False
+    whole: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        """Return True if a reference lists accepted answers, separated by `;`."""
+        return not self.choices and not self.whole
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the format as a document holds it: `whole` only if it is True."""
+        return {name: value for name, value in vars(self).items() if name != "whole" or value}
 
     @classmethod
     def of(cls, doc: Mapping[str, Any]) -> AnswerFormat:
@@ -33,6 +44,7 @@ class AnswerFormat:
 _answer_format = functools.lru_cache(AnswerFormat)
 
 PHRASE = AnswerFormat()
+TEXT = AnswerFormat(whole=True)
 SEVERAL_OF_SIX = AnswerFormat("АБВГДЕ", max_choices=6)
 ONE_OF_FOUR = AnswerFormat("АБВГ", max_choices=1)
 ONE_OF_FOUR_WITH_UNIT = AnswerFormat("АБВГ", max_choices=1, with_phrase=True)
@@ -50,9 +62,13 @@ class Benchmark:
         inputs: the `inputs` fields that every row must fill.
         meta: the integer `meta` fields that every row must have, beside `id`.
         type_field: the `meta` field that holds a row's type; None if there are no types.
-        formats: the answer format for each type (for the type None if there are no types).
+        formats: the answer format for each type; for the type None that of all other types, or of all rows if there are
+            no types.
         test_size: the number of test rows of each type according to the card.
         path: the folder of a custom dataset, which needs no data folder around it.
+        options: how the names of the inputs begin that hold the options, if rows have different numbers of them.
+        has_text_types: True if types are texts, as they can be in a custom dataset.
+        prompts: the prompts of a custom dataset whose rows have none.
     """
 
     name: str
@@ -62,9 +78,12 @@ class Benchmark:
     inputs: tuple[str, ...]
     meta: tuple[str, ...]
     type_field: str | None
-    formats: Mapping[int | None, AnswerFormat]
+    formats: Mapping[int | str | None, AnswerFormat]
     test_size: Mapping[int | None, int] = field(default_factory=dict)
     path: Path | None = None
+    options: str = ""
+    has_text_types: bool = False
+    prompts: tuple[Any, ...] = ()
 
     @property
     def grouped(self) -> bool:

@@ -10,14 +10,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.data.benchmarks import PHRASE, AnswerFormat, Benchmark
+from mera_ru_tasks.data.benchmarks import PHRASE, TEXT, AnswerFormat, Benchmark
+from mera_ru_tasks.data.files import are_prompts
 from mera_ru_tasks.errors import TaskError
 from mera_ru_tasks.paths import task_names
 
-SETTINGS = ("mera_ru_path", "mera_ru_hub", "mera_ru_answer", "mera_ru_type_field", "mera_ru_prefill")
+SETTINGS = (
+    "mera_ru_path", "mera_ru_hub", "mera_ru_answer", "mera_ru_options", "mera_ru_type_field", "mera_ru_groups",
+    "mera_ru_prompts", "mera_ru_prefill",
+)  # fmt: skip
 CLASS = "mera_ru_tasks.CustomTask"
 # Other letters (И, К, О, С, У, Я) are words as often as options, so extraction could only guess.
-_LETTERS = "АБВГДЕЖЗ"
+_ALPHABETS = ("АБВГДЕЖЗ", "АБВГДЕЁЖЗ")
 
 
 class FunctionName(str):
@@ -77,9 +81,12 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     Args:
         task: the task's name, which messages use for the dataset.
         settings: `mera_ru_path` (a folder that holds test.json) or `mera_ru_hub` (a dataset's name on the hub);
-            `mera_ru_answer`, `phrase` or `{choices: АБВГ, max_choices: 1, with_phrase: false}`, or, with
-            `mera_ru_type_field`, such a format for each type; `mera_ru_prefill`, true if the prompt ends with the
-            marker, for base models.
+            `mera_ru_answer`, an answer format (`phrase`, `text`, or
+            `{choices: АБВГ, max_choices: 1, with_phrase: false}`), or such a format for each type;
+            `mera_ru_options`, how the names of the options' inputs begin, if rows have different numbers of options;
+            `mera_ru_type_field`, the `meta` field with the type; `mera_ru_groups`, true if `meta.group_id` joins rows
+            that are also scored as a group; `mera_ru_prompts`, prompts for rows without one; `mera_ru_prefill`, true
+            if the prompt ends with the marker, for base models.
 
     Raises:
         TaskError: a setting is unknown, missing or invalid.
@@ -88,8 +95,10 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
         raise TaskError(f"The task {task!r}: this package has a task of that name. Choose another one in `task`.")
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise _wrong(task, unknown[0], "there is no such setting", f"Settings: {', '.join(SETTINGS)}.")
-    path, hub, type_field = (settings.get(f"mera_ru_{name}") for name in ("path", "hub", "type_field"))
-    for name, value in (("mera_ru_path", path), ("mera_ru_hub", hub), ("mera_ru_type_field", type_field)):
+    names = ("path", "hub", "type_field", "options")
+    path, hub, type_field, options = (settings.get(f"mera_ru_{name}") for name in names)
+    for name, value in zip(names, (path, hub, type_field, options), strict=True):
+        name = f"mera_ru_{name}"
         if value is not None and not (isinstance(value, str) and value):
             raise _wrong(task, name, f"{value!r} is not a name", "Write it as a string.")
     if type_field in ("id", "group_id", "group_size"):
@@ -97,48 +106,76 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     if (path is None) == (hub is None):
         what = "the data are named twice" if path else "the data are not named"
         raise _wrong(task, "mera_ru_path", what, "Name a folder in `mera_ru_path`, or a hub dataset in `mera_ru_hub`.")
-    if not isinstance(settings.get("mera_ru_prefill", False), bool):
-        raise _wrong(task, "mera_ru_prefill", f"it is {settings['mera_ru_prefill']!r}", "Write true or false.")
+    for name in ("mera_ru_prefill", "mera_ru_groups"):
+        if not isinstance(settings.get(name, False), bool):
+            raise _wrong(task, name, f"it is {settings[name]!r}", "Write true or false.")
+    prompts = settings.get("mera_ru_prompts", [])
+    if not are_prompts(prompts) or ("mera_ru_prompts" in settings and not prompts):
+        hint = "Write a list; each prompt is a string or an object with `instruction`."
+        raise _wrong(task, "mera_ru_prompts", "it is not a list of prompts", hint)
+    formats = _formats(task, settings.get("mera_ru_answer"), typed=type_field is not None)
+    if options and not all(one.choices for one in formats.values()):
+        raise _wrong(task, "mera_ru_options", "the answers are not letters", "Remove it.")
+    groups = ("group_id",) if settings.get("mera_ru_groups") else ()
     return Benchmark(
         name=task,
         title=task,
         hub=hub,
         folders=(task.lower(),),
         inputs=(),
-        meta=(type_field,) if type_field else (),
+        meta=(*groups, *([type_field] if type_field else [])),
         type_field=type_field,
-        formats=_formats(task, settings.get("mera_ru_answer"), typed=type_field is not None),
+        formats=formats,
         path=Path(path) if path else None,
+        options=options or "",
+        has_text_types=type_field is not None and not all(isinstance(kind, int) for kind in formats),
+        prompts=tuple(prompts),
     )
 
 
-def _formats(task: str, answer: Any, *, typed: bool) -> Mapping[int | None, AnswerFormat]:
-    if not typed:
+_WORDS = {"phrase": PHRASE, "text": TEXT}
+
+
+def _formats(task: str, answer: Any, *, typed: bool) -> Mapping[int | str | None, AnswerFormat]:
+    if (
+        not typed
+        or (isinstance(answer, str) and answer in _WORDS)
+        or (isinstance(answer, Mapping) and "choices" in answer)
+    ):
         return {None: _format(task, answer)}
+    if not (isinstance(answer, Mapping) and answer):
+        hint = "With `mera_ru_type_field`, write one answer format, or one for each type: `{1: …, 2: …}`."
+        raise _wrong(task, "mera_ru_answer", f"{answer!r} is neither an answer format nor one for each type", hint)
     # In lm-eval's logs the types are strings, like all keys of JSON objects.
-    if not (isinstance(answer, Mapping) and answer and all(re.fullmatch(r"-?\d+", str(kind)) for kind in answer)):
-        hint = "With `mera_ru_type_field`, write an answer format for each type: `{1: …, 2: …}`."
-        raise _wrong(task, "mera_ru_answer", f"{answer!r} is not keyed by types", hint)
-    formats: dict[int | None, AnswerFormat] = {int(kind): _format(task, one) for kind, one in answer.items()}
-    if len({(bool(one.choices), one.max_choices > 1) for one in formats.values()}) > 1:
+    are_numbers = all(re.fullmatch(r"-?[0-9]{1,18}", str(kind)) for kind in answer)
+    formats: dict[int | str | None, AnswerFormat] = {
+        int(kind) if are_numbers else str(kind): _format(task, one) for kind, one in answer.items()
+    }
+    if len({(bool(one.choices), one.max_choices > 1, one.whole) for one in formats.values()}) > 1:
         # Each kind has its own metrics, and lm-eval computes a task's metrics over all of its documents.
         hint = (
-            "All types of one task need a phrase, or one letter, or several letters: split the data into several tasks."
+            "All types of one task need phrases, or texts, or one letter, or several letters: split the data into "
+            "several tasks."
         )
         raise _wrong(task, "mera_ru_answer", "the types have different kinds of answers", hint)
     return formats
 
 
 def _format(task: str, answer: Any) -> AnswerFormat:
-    if answer == "phrase":
-        return PHRASE
-    hint = f"Write `phrase`, or `{{choices: АБВГ, max_choices: 1}}` with letters from {_LETTERS} in that order."
+    if isinstance(answer, str) and answer in _WORDS:
+        return _WORDS[answer]
+    alphabets = " or ".join(_ALPHABETS)
+    hint = f"Write `phrase`, `text`, or `{{choices: АБВГ, max_choices: 1}}` with the first letters of {alphabets}."
     if not isinstance(answer, Mapping) or not set(answer) <= {"choices", "max_choices", "with_phrase"}:
         what = "it is missing" if answer is None else f"{answer!r} is not an answer format"
         raise _wrong(task, "mera_ru_answer", what, hint)
     choices = answer.get("choices")
     max_choices, with_phrase = answer.get("max_choices", 1), answer.get("with_phrase", False)
-    if not isinstance(choices, str) or len(choices) < 2 or not _LETTERS.startswith(choices):
+    if (
+        not isinstance(choices, str)
+        or len(choices) < 2
+        or not any(letters.startswith(choices) for letters in _ALPHABETS)
+    ):
         raise _wrong(task, "mera_ru_answer", f"the letters {choices!r} are not supported", hint)
     if type(max_choices) is not int or not 1 <= max_choices <= len(choices):
         what = f"`max_choices` is {max_choices!r}"

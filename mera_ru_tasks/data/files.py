@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +61,17 @@ def _where_from(benchmark: Benchmark) -> str:
     return hint + (", or unset MERA_RU_DATA to use the hub dataset." if benchmark.hub else ".")
 
 
-def read_splits(folder: Path) -> dict[str, tuple[str, list[Any]]]:
+def read_splits(folder: Path) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
     """Read the splits that `folder` holds.
 
     Returns:
-        For each split found, the file's path as text and its rows, as they are stored.
+        For each split found, the file's path as text and its rows, as they are stored; and warnings about the files.
 
     Raises:
         DataError: a file cannot be read or is no such file, a part of a split is missing, or a split is there twice.
     """
     found: dict[str, tuple[str, list[Any]]] = {}
+    issues: list[Issue] = []
     saved = _read_saved(folder)
     for split in SPLITS:
         forms = _forms(folder, split)
@@ -82,8 +83,8 @@ def read_splits(folder: Path) -> dict[str, tuple[str, list[Any]]]:
             if split in saved:
                 found[split] = (f"{folder} (saved dataset, split {split})", saved[split])
             else:
-                found[split] = (str(folder / name), [row for path in paths for row in _read_file(path)])
-    return found
+                found[split] = (str(folder / name), [row for path in paths for row in _read_file(path, issues)])
+    return found, issues
 
 
 def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
@@ -110,7 +111,7 @@ def _whole(shards: list[Path], name: Path) -> list[Path]:
     return shards
 
 
-def _read_file(path: Path) -> list[Any]:
+def _read_file(path: Path, issues: list[Issue]) -> list[Any]:
     if path.suffix == ".parquet":
         return _read_parquet(path)
     text = _read_text(path)
@@ -121,6 +122,9 @@ def _read_file(path: Path) -> list[Any]:
     rows = content.get("data") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
         raise DataError(f'{path} holds no rows. Write it as {{"data": [row, …]}}.')
+    if further := sorted(content.keys() - {"data"}) if isinstance(content, Mapping) else []:
+        message = f"it has further keys beside `data`: {', '.join(further)}"
+        issues.append(Issue("further-keys", "warning", Location(str(path)), message, "They are ignored."))
     return rows
 
 
@@ -187,36 +191,75 @@ def _read_saved(folder: Path) -> dict[str, list[Any]]:
 
 
 def fill_in_prompts(
-    splits: dict[str, tuple[str, list[Any]]], folder: Path
+    splits: dict[str, tuple[str, list[Any]]], prompts: Sequence[Any], origin: str, *, in_turn: bool = False
 ) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
-    """Replace each `instruction` that is an index into the `prompts` of `dataset_meta.json` by that prompt.
+    """Replace each `instruction` that is an index into the prompts by that prompt.
 
     A prompt is a string, or an object with `instruction` and further text blocks; the blocks fill inputs of the
     same name that are missing or empty in a row.
 
+    Args:
+        splits: the rows as they are stored.
+        prompts: the prompts.
+        origin: the file or setting with the prompts, for messages.
+        in_turn: True to give rows without an instruction the prompts in turn, in the order of the rows.
+
     Returns:
         The splits with prompts, and an issue for each index without a prompt.
     """
-    if not any(_is_index(row) for _, rows in splits.values() for row in rows):
-        return splits, []
-    prompts = _read_prompts(folder / "dataset_meta.json")
     known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it holds no prompts"
     filled: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []
     for split, (place, rows) in splits.items():
         filled[split] = (place, [])
         for number, row in enumerate(rows, start=1):
-            if not _is_index(row):
+            is_bare = in_turn and isinstance(row, Mapping) and not (row.get("instruction") or _is_index(row))
+            index = (number - 1) % len(prompts) if is_bare else row["instruction"] if _is_index(row) else None
+            if index is None:
                 filled[split][1].append(row)
-            elif 0 <= (index := row["instruction"]) < len(prompts):
+            elif 0 <= index < len(prompts):
                 filled[split][1].append(_with_prompt(row, prompts[index]))
             else:
                 location = Location(place, number, row_id(row), "instruction")
-                message = f"dataset_meta.json has no prompt {index}, {known}"
+                message = f"{origin} has no prompt {index}, {known}"
                 hint = "Correct the index, or write the prompt itself into `instruction`."
                 issues.append(rule_issue("unknown-prompt", location, message, hint))
                 filled[split][1].append({**row, "instruction": "-"})
     return filled, issues
+
+
+def has_prompt_indices(splits: Mapping[str, tuple[str, list[Any]]]) -> bool:
+    """Return True if a row names its prompt by an index."""
+    return any(_is_index(row) for _, rows in splits.values() for row in rows)
+
+
+def read_prompts(folder: Path) -> list[Any]:
+    """Read the prompts of a folder's dataset_meta.json.
+
+    Raises:
+        DataError: the file is missing or does not hold a list of prompts.
+    """
+    path = folder / "dataset_meta.json"
+    if not path.is_file():
+        raise DataError(
+            f"{path} is missing, but rows refer to prompts by their index in it. "
+            "Add the file, or write the prompt itself into `instruction`."
+        )
+    content = _parse(_read_text(path), path)
+    prompts = content.get("prompts") if isinstance(content, Mapping) else None
+    if not are_prompts(prompts):
+        raise DataError(
+            f"{path}, field `prompts`: it is not a list of prompts. "
+            "Each prompt is a string or an object with `instruction`."
+        )
+    return list(prompts or [])
+
+
+def are_prompts(value: Any) -> bool:
+    """Return True for a list of prompts, each a string or an object with `instruction`."""
+    return isinstance(value, list) and all(
+        isinstance(prompt.get("instruction") if isinstance(prompt, Mapping) else prompt, str) for prompt in value
+    )
 
 
 def _with_prompt(row: Mapping[str, Any], prompt: Any) -> dict[str, Any]:
@@ -232,22 +275,3 @@ def _with_prompt(row: Mapping[str, Any], prompt: Any) -> dict[str, Any]:
 def _is_index(row: Any) -> bool:
     index = row.get("instruction") if isinstance(row, Mapping) else None
     return isinstance(index, int) and not isinstance(index, bool)
-
-
-def _read_prompts(path: Path) -> list[Any]:
-    if not path.is_file():
-        raise DataError(
-            f"{path} is missing, but rows refer to prompts by their index in it. "
-            "Add the file, or write the prompt itself into `instruction`."
-        )
-    content = _parse(_read_text(path), path)
-    prompts = content.get("prompts") if isinstance(content, Mapping) else None
-    good = isinstance(prompts, list) and all(
-        isinstance(prompt.get("instruction") if isinstance(prompt, Mapping) else prompt, str) for prompt in prompts
-    )
-    if not good:
-        raise DataError(
-            f"{path}, field `prompts`: it is not a list of prompts. "
-            "Each prompt is a string or an object with `instruction`."
-        )
-    return list(prompts or [])

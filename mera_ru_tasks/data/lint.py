@@ -90,8 +90,15 @@ def _phrases(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]
         answer_format = format_of(row.content, benchmark)
         if row.reference and answer_format is not None and answer_format.with_phrase:
             letters, phrase = split_reference(row.reference, answer_format)
-            name = f"option_{'abcdefgh'[answer_format.choices.index(letters[0])]}"
-            if name in row.inputs and normalize(phrase) not in normalize(row.inputs[name]):
+            name = f"option_{'abcdefghi'[answer_format.choices.index(letters[0])]}"
+            option = row.inputs.get(name, "")
+            if option and normalize(phrase) in normalize(option) and phrase not in option:
+                yield _warn(
+                    "phrase-case", row, "outputs",
+                    f"the phrase {phrase!r} is written differently in the correct option, inputs.{name}",
+                    "Nothing needs to be done: capitals and punctuation are not compared.",
+                )  # fmt: skip
+            if option and normalize(phrase) not in normalize(option):
                 yield _warn(
                     "phrase-not-in-option", row, "outputs",
                     f"the phrase {phrase!r} is not part of the correct option, inputs.{name}",
@@ -102,7 +109,7 @@ def _phrases(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]
 def _repeated_answers(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
     for row in rows:
         answer_format = format_of(row.content, benchmark)
-        if answer_format is not None and not answer_format.choices:
+        if answer_format is not None and answer_format.is_list:
             counts = Counter(accepted_answers(row.reference, phrase=True))
             for answer, count in counts.items():
                 if count > 1:

@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING, Any
 from mera_ru_tasks.data import hub
 from mera_ru_tasks.data.benchmarks import BENCHMARKS, Benchmark, benchmark_of_task
 from mera_ru_tasks.data.custom import benchmark_of_file
-from mera_ru_tasks.data.files import SPLITS, benchmark_folder, dataset_folder, fill_in_prompts, read_splits
-from mera_ru_tasks.data.schema import check_rows, format_of
+from mera_ru_tasks.data.files import (
+    SPLITS,
+    benchmark_folder,
+    dataset_folder,
+    fill_in_prompts,
+    has_prompt_indices,
+    read_prompts,
+    read_splits,
+)
+from mera_ru_tasks.data.schema import check_rows, format_of, further_meta, tidy_rows
 from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.issues import Issue, errors
 from mera_ru_tasks.paths import expanded, sample_folder, task_names
@@ -50,7 +58,7 @@ class Source:
         return str(self.folder or self.benchmark.hub)
 
     def read(self) -> tuple[Splits, list[Issue]]:
-        """Read the rows as they are stored, with prompts in place of their indices, unchecked.
+        """Read the rows, with prompts in place of their indices and harmless forms tidied (see `tidy_rows`), unchecked.
 
         Returns:
             For each split found its place and rows, and the issues that were found while reading.
@@ -59,8 +67,25 @@ class Source:
             DataError: the data cannot be read.
         """
         if self.folder is None:
-            return hub.read_hub(self.benchmark, self.revision), []
-        return fill_in_prompts(read_splits(self.folder), self.folder)
+            return self._prepare(hub.read_hub(self.benchmark, self.revision))
+        splits, issues = read_splits(self.folder)
+        splits, found = self._prepare(splits)
+        return splits, issues + found
+
+    def read_hub_cache(self) -> tuple[Splits, list[Issue]] | None:
+        """Read the newest copy in the cache of the library `datasets`, as `read` does; None if there is none."""
+        cached = hub.read_hub_cache(self.benchmark)
+        return self._prepare(cached) if cached else None
+
+    def _prepare(self, splits: Splits) -> tuple[Splits, list[Issue]]:
+        prompts = self.benchmark.prompts
+        issues: list[Issue] = []
+        if prompts:
+            splits, issues = fill_in_prompts(splits, prompts, "mera_ru_prompts", in_turn=True)
+        elif self.folder and has_prompt_indices(splits):
+            splits, issues = fill_in_prompts(splits, read_prompts(self.folder), "dataset_meta.json")
+        splits, found = tidy_rows(splits, self.benchmark)
+        return splits, issues + found
 
 
 def find_source(benchmark: Benchmark, data: str | Path | None = None, revision: str | None = None) -> Source:
@@ -226,13 +251,10 @@ def load_local_rows(benchmark: Benchmark, *, data: str | Path | None = None) -> 
         DataError: a local folder is named, but its data are missing or invalid.
     """
     source = find_source(benchmark, data)
-    found: list[Issue] = []
-    if source.folder:
-        splits, found = source.read()
-    elif cached := hub.read_hub_cache(benchmark):
-        splits = cached
-    else:
+    read = source.read() if source.folder else source.read_hub_cache()
+    if read is None:
         return None
+    splits, found = read
     _raise_first([*found, *check_rows(splits, benchmark)])
     return splits
 
@@ -293,13 +315,11 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
     # The hub's tables hold null if a row lacks a field, so a field that is null in all rows is absent.
     fields = (row["inputs"] for _, rows in splits.values() for row in rows)
     inputs = sorted({name for given in fields for name, value in given.items() if value is not None})
-    known = ("id", *benchmark.meta)
-    ours = (*known, "group_size")  # marks documents in groups
-    extra = sorted({n for _, rows in splits.values() for row in rows for n in row["meta"] if n not in ours})
+    meta = ("id", *benchmark.meta, *further_meta(splits, benchmark))
     loaded: dict[str, Dataset] = {}
     for split in (scored, *(split for split in SPLITS if split != scored)):
         place, rows = splits.get(split, ("", []))
-        documents = _documents(rows, benchmark, inputs, (*known, *extra))
+        documents = _documents(rows, benchmark, inputs, meta)
         try:
             loaded[split] = datasets.Dataset.from_list(documents) if documents else loaded[scored].select(range(0))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
@@ -324,7 +344,7 @@ def _documents(
             "inputs": {name: row["inputs"].get(name) or "" for name in inputs},
             "outputs": row["outputs"] or "",
             "meta": {name: row["meta"].get(name) for name in meta},
-            "answer_format": vars(answer_format),
+            "answer_format": answer_format.as_dict(),
         }
         if sizes is not None:
             document["meta"]["group_size"] = sizes[row["meta"]["group_id"]]

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat, Benchmark
@@ -33,23 +33,32 @@ class Rule:
 
 RULES: Mapping[str, Rule] = {
     "row-type": Rule("error", "A row that is not an object has no question."),
-    "missing-field": Rule("error", "The prompt, the reference or the groups would be incomplete."),
-    "wrong-type": Rule("error", "A value of another type cannot be shown or compared reliably."),
-    "empty-field": Rule("error", "The model would be asked an incomplete question."),
-    "unknown-type": Rule("error", "The form of the answer depends on the type."),
-    "unknown-prompt": Rule("error", "The row has no instruction without its prompt."),
+    "missing-field": Rule("error", "Without it there is no prompt, no id, no group or no type."),
+    "wrong-type": Rule("error", "A value of this type cannot be shown or compared reliably."),
+    "empty-field": Rule("error", "The instruction is empty or shows an empty input, so the question is incomplete."),
+    "unknown-type": Rule("error", "The answer format depends on the type."),
+    "unknown-prompt": Rule("error", "Without its prompt the row has no instruction."),
     "duplicate-id": Rule("error", "Responses, logs and submissions are joined by id."),
     "no-answer": Rule("error", "No response can match a reference without a word."),
-    "unknown-choice": Rule("error", "No response can match a letter that is not an option."),
+    "unknown-choice": Rule("error", "No response can match a letter that is not an option of the row."),
     "repeated-choice": Rule("error", "No response can match a letter that occurs twice."),
-    "unordered-choices": Rule("error", "Extracted letters are in alphabetical order."),
     "too-many-choices": Rule("error", "The reference contradicts the task's answer format."),
     "missing-phrase": Rule("error", "The answer format requires a phrase after the letter."),
-    "lone-surrogate": Rule("error", "Half a character cannot be stored or sent to a model."),
-    "nested-too-deep": Rule("error", "Such values cannot be stored."),
-    "integer-too-large": Rule("error", "Integers of more than 64 bits cannot be stored."),
-    "not-a-number": Rule("error", "NaN and infinity cannot be written to valid JSON logs."),
-    "mixed-types": Rule("error", "Documents are stored in columns, each of one type."),
+    "wrong-options": Rule("error", "The row has fewer than two options, or more than the answer format has letters."),
+    "unstorable-value": Rule("error", "A prompt, reference, id, type or group with such a value cannot be stored."),
+    "missing-outputs": Rule("warning", "The row counts as a closed one and gets no score."),
+    "absent-input": Rule("warning", "The card lists the input, but the instruction does not show it."),
+    "number-as-text": Rule("warning", "A whole number in place of a text is read as its digits."),
+    "text-as-number": Rule("warning", "Digits in place of a whole number are read as the number."),
+    "reference-form": Rule(
+        "warning",
+        "Other separators, spaces or small letters are understood. `strict-match` compares with the reference as it is "
+        "written, as the leaderboard does.",
+    ),
+    "unordered-choices": Rule(
+        "warning", "`flexible-extract` accepts the letters in any order, `strict-match` only in the written one."
+    ),
+    "unstorable-meta": Rule("warning", "The `meta` field is not needed, so it is left out of the documents."),
 }
 
 
@@ -122,7 +131,7 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
         for number, row in enumerate(rows, start=1):
             identity = row_id(row)
             place = f"{file}, row {number}"
-            for found in itertools.chain(check_row(row, benchmark), _check_types(row, benchmark, place, types)):
+            for found in itertools.chain(check_row(row, benchmark), _check_further_meta(row, benchmark, place, types)):
                 yield rule_issue(found.code, Location(file, number, identity, found.field), found.message, found.hint)
             if identity is None:
                 continue
@@ -136,34 +145,129 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
                 seen[identity] = place
 
 
-def _check_types(row: Any, benchmark: Benchmark, place: str, types: dict[str, tuple[str, str]]) -> Iterator[_Violation]:
-    """Check that each further `meta` field has one type in all rows, since documents are stored in columns.
+def further_meta(splits: Splits, benchmark: Benchmark) -> list[str]:
+    """Return the names of the `meta` fields that documents keep besides those of the benchmark, in order.
 
-    `types` keeps the first type of each field, and where it was found, from row to row.
+    Documents are stored in columns of one type each, so a field with values of several types is left out.
+    """
+    types: dict[str, tuple[str, str]] = {}
+    names: set[str] = set()
+    left_out: set[str] = set()
+    for _, rows in splits.values():
+        for row in rows:
+            names |= row["meta"].keys()
+            left_out |= {found.field for found in _check_further_meta(row, benchmark, "", types, whole_field=True)}
+    return sorted(names - left_out - _known_meta(benchmark))
+
+
+def _known_meta(benchmark: Benchmark) -> set[str]:
+    return {"id", "group_size", *benchmark.meta}
+
+
+def _check_further_meta(
+    row: Any, benchmark: Benchmark, place: str, types: dict[str, tuple[str, str]], *, whole_field: bool = False
+) -> Iterator[_Violation]:
+    """Find the further `meta` fields that cannot be stored in a column of one type.
+
+    Args:
+        row: the row.
+        benchmark: whose own `meta` fields are checked elsewhere.
+        place: the row's file and number.
+        types: the first type of each field, and where it was found; kept from row to row.
+        whole_field: True to name the field itself instead of the path within it.
     """
     meta = row.get("meta") if isinstance(row, Mapping) else None
+    known = _known_meta(benchmark)
     for name, value in meta.items() if isinstance(meta, Mapping) else ():
-        if name in ("id", *benchmark.meta) or _LONE_SURROGATE.search(name):
+        if name in known:
+            continue
+        hint = "Write the field with one type in all rows, or remove it."
+        issue = next(_check_values({name: value}, "meta", depth=1), None)
+        if issue is not None:
+            field = name if whole_field else issue.field
+            yield _Violation("unstorable-meta", field, issue.message, issue.hint)
             continue
         for path, found in _types_within(value, f"meta.{name}"):
             first, where = types.setdefault(path, (found, place))
             if found != first:
-                message = f"it is {found}, but {first} in {where}"
-                yield _Violation("mixed-types", path, message, "Write the field with the same type in all rows.")
+                field = name if whole_field else path
+                yield _Violation("unstorable-meta", field, f"it is {found}, but {first} in {where}", hint)
 
 
-def _types_within(value: Any, path: str, depth: int = 1) -> Iterator[tuple[str, str]]:
+def _types_within(value: Any, path: str) -> Iterator[tuple[str, str]]:
     """Yield the type of a value and of everything in it, each with its path; `[]` stands for a list's elements."""
-    if value is None or depth > _DEEPEST:  # deeper nesting is an issue of its own
+    if value is None:
         return
-    yield path, "a number" if type(value) is int else _type_name(value)
+    # Columns hold whole numbers and fractions together up to this size.
+    is_small = type(value) is int and abs(value) <= 2**53
+    yield path, "a number" if is_small else _type_name(value)
     if isinstance(value, Mapping):
         for name, part in value.items():
-            if not _LONE_SURROGATE.search(name):
-                yield from _types_within(part, f"{path}.{name}", depth + 1)
+            yield from _types_within(part, f"{path}.{name}")
     elif isinstance(value, list):
         for part in value:
-            yield from _types_within(part, f"{path}[]", depth + 1)
+            yield from _types_within(part, f"{path}[]")
+
+
+def tidy_rows(splits: Splits, benchmark: Benchmark) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
+    """Bring values of another but harmless type into the required one.
+
+    Args:
+        splits: the rows as they are stored.
+        benchmark: what the rows must be.
+
+    Returns:
+        The rows with texts for whole numbers in `inputs` and `outputs`, with whole numbers for digits in the
+        benchmark's `meta` fields, and with empty `outputs` in place of missing ones; and a warning for each change.
+    """
+    tidied: dict[str, tuple[str, list[Any]]] = {}
+    issues: list[Issue] = []
+    for split, (file, rows) in splits.items():
+        tidied[split] = (file, [])
+        for number, row in enumerate(rows, start=1):
+            changed, found = _tidy(row, benchmark) if isinstance(row, Mapping) else (row, [])
+            tidied[split][1].append(changed)
+            for one in found:
+                location = Location(file, number, row_id(changed), one.field)
+                issues.append(rule_issue(one.code, location, one.message, one.hint))
+    return tidied, issues
+
+
+def _tidy(row: Row, benchmark: Benchmark) -> tuple[Row, list[_Violation]]:
+    found: list[_Violation] = []
+
+    def as_text(value: Any, field: str) -> Any:
+        if type(value) is not int or abs(value) > _LARGEST:
+            return value
+        found.append(_Violation("number-as-text", field, f"it is the number {value}, not a string", _AS_STRING))
+        return str(value)
+
+    def as_number(value: Any, field: str) -> Any:
+        if not (isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value)) and not (
+            isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+        ):
+            return value
+        message = f"it is {value!r}, not an integer"
+        found.append(_Violation("text-as-number", field, message, "Write it as an integer."))
+        return int(value)
+
+    changed = dict(row)
+    if "outputs" not in row:
+        found.append(_Violation("missing-outputs", "outputs", "the field is missing", "Add it, as a string."))
+    changed["outputs"] = as_text(row.get("outputs", ""), "outputs")
+    if isinstance(row.get("inputs"), Mapping):
+        changed["inputs"] = {name: as_text(value, f"inputs.{name}") for name, value in row["inputs"].items()}
+    if isinstance(row.get("meta"), Mapping):
+        numbers = {"id", *benchmark.meta} - ({benchmark.type_field} if benchmark.has_text_types else set())
+        changed["meta"] = {
+            name: as_number(value, f"meta.{name}") if name in numbers else value for name, value in row["meta"].items()
+        }
+        if benchmark.has_text_types and type(kind := row["meta"].get(benchmark.type_field)) is int:
+            changed["meta"][benchmark.type_field] = str(kind)
+    return changed, found
+
+
+_AS_STRING = "Write it as a string."
 
 
 def check_row(row: Any, benchmark: Benchmark) -> Iterator[_Violation]:
@@ -172,21 +276,23 @@ def check_row(row: Any, benchmark: Benchmark) -> Iterator[_Violation]:
         message = f"it is {_type_name(row)}, not an object"
         yield _Violation("row-type", "row", message, "Each row needs instruction, inputs, outputs and meta.")
         return
-    yield from _check_values(row, "")
     for name, wanted in (("instruction", "a string"), ("inputs", "an object"), ("outputs", "a string"),
                          ("meta", "an object")):  # fmt: skip
         if name not in row:
-            yield _Violation("missing-field", name, "the field is missing", f"Add it, as {wanted}.")
+            if name != "outputs":  # a row without outputs is closed
+                yield _Violation("missing-field", name, "the field is missing", f"Add it, as {wanted}.")
         elif name == "outputs" and row[name] is None:
             continue  # a closed answer
         elif not isinstance(row[name], str if wanted == "a string" else Mapping):
             message = f"it is {_type_name(row[name])}, not {wanted}"
             yield _Violation("wrong-type", name, message, f"Write it as {wanted}.")
+        elif name != "meta":
+            yield from _check_values(row[name], name)
     if isinstance(row.get("instruction"), str) and not row["instruction"].strip():
         hint = "Write the prompt's template here, or its index in dataset_meta.json."
         yield _Violation("empty-field", "instruction", "it is empty", hint)
     if isinstance(row.get("inputs"), Mapping):
-        yield from _check_inputs(row["inputs"], benchmark)
+        yield from _check_inputs(row, benchmark)
     if isinstance(row.get("meta"), Mapping):
         yield from _check_meta(row["meta"], benchmark)
         answer_format = format_of(row, benchmark)
@@ -203,13 +309,13 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
     """Find values that JSON can express but no document can store, anywhere in a row."""
     if depth > _DEEPEST:
         hint = f"A row may contain {_DEEPEST} levels of objects and lists."
-        yield _Violation("nested-too-deep", path, "it is nested too deeply", hint)
+        yield _Violation("unstorable-value", path, "it is nested too deeply", hint)
     elif isinstance(value, Mapping):
         for name, part in value.items():
             inner = f"{path}.{name}".lstrip(".")
             if _LONE_SURROGATE.search(name):
                 message = "its name contains half a character (a lone surrogate)"
-                yield _Violation("lone-surrogate", ascii(inner), message, "Write the name again.")
+                yield _Violation("unstorable-value", ascii(inner), message, "Write the name again.")
             else:
                 yield from _check_values(part, inner, depth + 1)
     elif isinstance(value, list):
@@ -217,84 +323,144 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
             yield from _check_values(part, path, depth + 1)
     elif isinstance(value, str) and (half := _LONE_SURROGATE.search(value)):
         message = f"character {half.start() + 1} is half a character (the lone surrogate {half[0]!a})"
-        yield _Violation("lone-surrogate", path, message, "Write the text again: it was cut or decoded incorrectly.")
+        yield _Violation("unstorable-value", path, message, "Write the text again: it was cut or decoded incorrectly.")
     elif isinstance(value, int) and abs(value) > _LARGEST:
         message = f"the integer {value} is too large"
-        yield _Violation("integer-too-large", path, message, f"The largest is {_LARGEST}.")
+        yield _Violation("unstorable-value", path, message, f"The largest is {_LARGEST}.")
     elif isinstance(value, float) and not math.isfinite(value):
-        yield _Violation("not-a-number", path, f"it is {value}, which is not a number", "Write a number, or null.")
+        yield _Violation("unstorable-value", path, f"it is {value}, which is not a number", "Write a number, or null.")
 
 
 def format_of(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
-    """Return the row's answer format; None if the benchmark has no such type."""
+    """Return the row's answer format; None if the benchmark has no such type.
+
+    If the benchmark names its options' inputs, the row has the letters of the options that it fills.
+    """
+    found = _format_of_type(row, benchmark)
+    options = _filled_options(row, benchmark.options) if benchmark.options else 0
+    if found is None or not found.choices or options < _FEWEST:
+        return found
+    return replace(found, choices=found.choices[:options], max_choices=min(found.max_choices, options))
+
+
+def _format_of_type(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
     kind = row["meta"].get(benchmark.type_field) if benchmark.type_field else None
-    return benchmark.formats.get(kind) if kind is None or isinstance(kind, int) else None
+    found = benchmark.formats.get(kind) if isinstance(kind, (int, str)) else None
+    return found or benchmark.formats.get(None)
 
 
-def _check_inputs(inputs: Mapping[str, Any], benchmark: Benchmark) -> Iterator[_Violation]:
+# With fewer options there is no choice.
+_FEWEST = 2
+
+
+def _filled_options(row: Row, prefix: str) -> int:
+    """Return the number of a row's options: the position of the last one that is filled."""
+    given = row.get("inputs")
+    inputs = given if isinstance(given, Mapping) else {}
+    names = sorted(name for name in inputs if name.startswith(prefix))
+    return max((position for position, name in enumerate(names, start=1) if inputs[name]), default=0)
+
+
+def _check_inputs(row: Row, benchmark: Benchmark) -> Iterator[_Violation]:
+    inputs, instruction = row["inputs"], row.get("instruction")
     for name, value in inputs.items():
         if value is not None and not isinstance(value, str):
-            message = f"it is {_type_name(value)}, not a string"
-            yield _Violation("wrong-type", f"inputs.{name}", message, "Write it as a string.")
+            yield _Violation("wrong-type", f"inputs.{name}", f"it is {_type_name(value)}, not a string", _AS_STRING)
     for name in benchmark.inputs:
-        if name not in inputs:
-            hint = f"{benchmark.title} needs it in every row."
-            yield _Violation("missing-field", f"inputs.{name}", "the field is missing", hint)
-        elif inputs[name] is None or (isinstance(inputs[name], str) and not inputs[name].strip()):
-            yield _Violation(
-                "empty-field", f"inputs.{name}", "it is empty", f"{benchmark.title} needs it in every row."
-            )
+        value = inputs.get(name)
+        if value is None or (isinstance(value, str) and not value.strip()):
+            message = "it is empty" if name in inputs else "it is missing"
+            if isinstance(instruction, str) and f"{{{name}}}" in instruction:
+                hint = "Fill it: the instruction shows it."
+                yield _Violation("empty-field", f"inputs.{name}", message, hint)
+            else:
+                hint = f"Fill it, as the card of {benchmark.title} says."
+                yield _Violation("absent-input", f"inputs.{name}", message, hint)
+    if benchmark.options and isinstance(row.get("meta"), Mapping):
+        found = _format_of_type(row, benchmark)
+        options = _filled_options(row, benchmark.options)
+        if found is not None and found.choices and not _FEWEST <= options <= len(found.choices):
+            message = f"{options} inputs `{benchmark.options}…` are filled, and the letters are {found.choices}"
+            hint = "Correct the options, or `choices` in `mera_ru_answer`, or the name in `mera_ru_options`."
+            yield _Violation("wrong-options", "inputs", message, hint)
 
 
 def _check_meta(meta: Mapping[str, Any], benchmark: Benchmark) -> Iterator[_Violation]:
     for name in ("id", *benchmark.meta):
         field, value = f"meta.{name}", meta.get(name)
+        is_type = name == benchmark.type_field
+        wanted = "a string or an integer" if is_type and benchmark.has_text_types else "an integer"
         if value is None:
-            yield _Violation("missing-field", field, "the field is missing", "Add it, as an integer.")
-        elif not isinstance(value, int) or isinstance(value, bool):
-            message = f"it is {_type_name(value)}, not an integer"
-            yield _Violation("wrong-type", field, message, "Write it as an integer.")
-        elif name == benchmark.type_field and value not in benchmark.formats:
+            yield _Violation("missing-field", field, "the field is missing", f"Add it, as {wanted}.")
+        elif isinstance(value, bool) or not isinstance(value, (int, str) if wanted.startswith("a string") else int):
+            message = f"it is {_type_name(value)}, not {wanted}"
+            yield _Violation("wrong-type", field, message, f"Write it as {wanted}.")
+        elif is_type and value not in benchmark.formats and None not in benchmark.formats:
             known = ", ".join(map(str, benchmark.formats))
-            message = f"the type {value} is unknown"
+            message = f"the type {value!r} is unknown"
             yield _Violation("unknown-type", field, message, f"{benchmark.title} has the types {known}.")
+        else:
+            yield from _check_values(value, field)
 
 
 def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_Violation]:
-    if not reference.strip():
+    text = reference.strip()
+    if not text:
         return  # a closed answer
     if not answer_format.choices:
-        if not accepted_answers(reference, phrase=True):
+        entries = [entry.strip() for entry in text.split(";")] if answer_format.is_list else [text]
+        if not accepted_answers(text, phrase=answer_format.is_list):
             hint = "Write the accepted answers, joined by `; `."
             yield _Violation("no-answer", "outputs", f"{reference!r} contains no word", hint)
+        elif "; ".join(entry for entry in entries if entry) != text:
+            yield _Violation("reference-form", "outputs", f"{reference!r} has other separators than `; `", _JOIN)
         return
-    letters, phrase = split_reference(reference, answer_format)
+    written, phrase = _parts(text, answer_format)
     known = ", ".join(answer_format.choices)
     sample = "; ".join(answer_format.choices[: min(2, answer_format.max_choices)]) + (
         "; слово" if answer_format.with_phrase else ""
     )
     hint = f"Write capital Cyrillic letters of {known} in alphabetical order, joined by `; `, as in `{sample}`."
+    letters = [letter.upper() for letter in written]
     if unknown := [letter for letter in letters if letter not in answer_format.choices or len(letter) != 1]:
         latin = " (a Latin letter)" if re.search("[A-Za-z]", unknown[0]) else ""
         message = f"{reference!r} contains the unknown letter {unknown[0]!r}{latin}"
         yield _Violation("unknown-choice", "outputs", message, hint)
     elif len(set(letters)) < len(letters):
         yield _Violation("repeated-choice", "outputs", f"{reference!r} contains a letter twice", hint)
-    elif letters != sorted(letters):
-        yield _Violation("unordered-choices", "outputs", f"the letters of {reference!r} are not in order", hint)
     elif len(letters) > answer_format.max_choices:
         message = f"{reference!r} contains {len(letters)} letters, but at most {answer_format.max_choices} are allowed"
         yield _Violation("too-many-choices", "outputs", message, hint)
     elif answer_format.with_phrase and not accepted_answers(phrase, phrase=False):
         yield _Violation("missing-phrase", "outputs", f"{reference!r} has no phrase after the letter", hint)
+    else:
+        if letters != sorted(letters, key=answer_format.choices.index):
+            yield _Violation("unordered-choices", "outputs", f"the letters of {reference!r} are not in order", hint)
+        if "; ".join([*letters, *([phrase] if answer_format.with_phrase else [])]) != text:
+            message = f"{reference!r} has other separators, spaces or letters than `{sample}`"
+            yield _Violation("reference-form", "outputs", message, hint)
+
+
+_JOIN = "Join the accepted answers by `; `."
+
+
+def _parts(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
+    """Split a reference of letters as it is written, whatever its separators and spaces are."""
+    text = reference.strip()
+    if answer_format.with_phrase:
+        letter, _, phrase = re.sub("[;,]", ";", text, count=1).partition(";")
+        return [letter.strip()], phrase.strip()
+    return [part for part in (part.strip(" .\t\n") for part in re.split("[;,]", text)) if part], ""
 
 
 def split_reference(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
-    """Split a reference of letters into its letters and its phrase (empty if the format has none)."""
-    if answer_format.with_phrase:
-        letter, _, phrase = reference.strip().partition("; ")
-        return [letter], phrase.strip()
-    return reference.strip().split("; "), ""
+    """Split a reference of letters into its letters and its phrase (empty if the format has none).
+
+    Harmless forms are understood: `В;лента`, `А,Е`, `е; а`. The letters are returned as capitals in alphabetical order.
+    """
+    letters, phrase = _parts(reference, answer_format)
+    capitals = [letter.upper() if letter.upper() in answer_format.choices else letter for letter in letters]
+    return sorted(capitals, key=answer_format.choices.find), phrase
 
 
 def has_reference(row: Row) -> bool:

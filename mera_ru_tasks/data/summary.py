@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import PHRASE, PROMPT_BLOCKS, Benchmark
@@ -57,7 +57,7 @@ def check_data(source: Source) -> Report:
         message = str(error).removesuffix(".")
         return Report(source, [*issues, Issue("unreadable", "error", Location(source.place), message)], {})
     found += check_rows(splits, source.benchmark)
-    issues += found
+    issues += _merge_warnings(found)
     issues += _check_splits(splits, source)
     rows = _valid_rows(splits, found)
     issues += lint(rows, source.benchmark)
@@ -66,6 +66,18 @@ def check_data(source: Source) -> Report:
     counts = count(rows, source.benchmark)
     counts["stored"] = {split: len(stored) for split, (_, stored) in splits.items()}
     return Report(source, issues, counts)
+
+
+def _merge_warnings(issues: Sequence[Issue]) -> list[Issue]:
+    """Return errors as they are, and one warning for each rule, file and field, with a count."""
+    merged: dict[tuple[str, str, str], Issue] = {}
+    for issue in issues:
+        at = issue.location
+        if issue.severity == "warning" and isinstance(at, Location):
+            first = merged.setdefault((issue.code, at.file, at.field), issue)
+            if first is not issue:
+                merged[issue.code, at.file, at.field] = replace(first, count=first.count + 1)
+    return [*errors(issues), *merged.values()]
 
 
 def _valid_rows(splits: Splits, issues: Iterable[Issue]) -> list[PlacedRow]:
@@ -145,7 +157,7 @@ def _number_of_answers(row: PlacedRow, benchmark: Benchmark) -> int:
     answer_format = format_of(row.content, benchmark) or PHRASE
     if answer_format.choices:
         return len(_right_letters(row, benchmark))
-    return len(accepted_answers(row.reference, phrase=True))
+    return len(accepted_answers(row.reference, phrase=answer_format.is_list))
 
 
 def _sorted_counts(values: Iterable[int]) -> dict[str, int]:

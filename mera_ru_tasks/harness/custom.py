@@ -17,12 +17,12 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.data.benchmarks import AnswerFormat, Benchmark
 from mera_ru_tasks.data.custom import custom_benchmark
 from mera_ru_tasks.errors import TaskError
 from mera_ru_tasks.harness import patches, task
@@ -48,7 +48,7 @@ class CustomTask(task.MeraTask):
             )
         settings = config.get("dataset_kwargs") or {}
         self._benchmark = custom_benchmark(config["task"], settings)
-        base = _base_config(self._benchmark.formats.values(), prefill=settings.get("mera_ru_prefill", False))
+        base = _base_config(self._benchmark, prefill=settings.get("mera_ru_prefill", False))
         # Without the base's `until` lm-eval would stop at the first blank line.
         generation = {**base["generation_kwargs"], **(config.get("generation_kwargs") or {})}
         super().__init__(config={**base, **config, "generation_kwargs": generation})
@@ -71,11 +71,15 @@ def _metrics_name(answer_format: AnswerFormat) -> str:
     return "multi_choice" if answer_format.max_choices > 1 else "choice"
 
 
-def _base_config(formats: Iterable[AnswerFormat], *, prefill: bool) -> dict[str, Any]:
-    """Return what this package's own tasks with such answers include, without the metrics over groups."""
+def _base_config(benchmark: Benchmark, *, prefill: bool) -> dict[str, Any]:
+    """Return what this package's own tasks with such answers include; metrics over groups only if there are groups."""
     config: dict[str, Any] = {}
-    for name in ("base", "prefill" if prefill else "plain", _metrics_name(next(iter(formats)))):
+    for name in ("base", "prefill" if prefill else "plain", _metrics_name(next(iter(benchmark.formats.values())))):
         config |= load_yaml(shared_yaml(name))
     del config["custom_dataset"]
     metrics = [metric for metric in config["metric_list"] if not METRICS[metric["metric"]].grouped]
+    if benchmark.grouped:
+        metrics += [
+            metric for metric in load_yaml(shared_yaml("choice"))["metric_list"] if METRICS[metric["metric"]].grouped
+        ]
     return {**config, "metric_list": metrics}

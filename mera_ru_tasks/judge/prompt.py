@@ -182,8 +182,8 @@ def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = Tr
     if not neutral(answer):
         return EMPTY
     reference = doc["outputs"].strip()
-    is_phrase = not AnswerFormat.of(doc).choices
-    entries = [entry.strip() for entry in reference.split(";")] if is_phrase else [reference]
+    is_list = AnswerFormat.of(doc).is_list
+    entries = [entry.strip() for entry in reference.split(";")] if is_list else [reference]
     return Question(task_prompt.render(doc), tuple(entry for entry in entries if entry), answer)
 
 

@@ -344,7 +344,7 @@ def parse_sample(location: str, line: bytes) -> Sample:
 
 # A custom dataset's rows may hold anything else in `meta`.
 _NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
-_FORMAT = {"choices": str, "max_choices": int, "with_phrase": bool}
+_FORMAT = {"choices": str, "max_choices": int, "with_phrase": bool, "whole": bool}
 
 
 def check_document(sample: Sample, task: str) -> None:
@@ -358,7 +358,7 @@ def check_document(sample: Sample, task: str) -> None:
         "outputs": isinstance(doc.get("outputs"), str),
         "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in numbers),
         "answer_format": isinstance(answer_format, Mapping)
-        and {name: type(value) for name, value in answer_format.items()} == _FORMAT,
+        and {name: type(value) for name, value in {"whole": False, **answer_format}.items()} == _FORMAT,
     }
     for name, is_good in good.items():
         if not is_good:

@@ -60,6 +60,7 @@ METRICS = {
     for metric in (
         # generated responses
         Metric("exact_match", (STRICT, FLEXIBLE), primary_for=_ALL),
+        Metric("exact_match_plain", (STRICT,)),
         Metric("group_exact_match", (STRICT, FLEXIBLE), grouped=True),
         Metric("letter_match", (FLEXIBLE,)),
         Metric("f1", (FLEXIBLE,)),
@@ -111,8 +112,8 @@ def group_mean(parts: Iterable[GroupPart]) -> float:
     whole = [all(correct) for group_id, correct in groups.items() if len(correct) >= sizes[group_id]]
     if len(whole) < len(groups):
         logger.warning(
-            "RussianRegions: %d of %d regionalisms were scored only in part (because of a limit, or documents without "
-            "a reference or verdict). The group metric leaves them out.",
+            "%d of %d groups were scored only in part (because of a limit, or documents without a reference or "
+            "verdict). The group metric leaves them out.",
             len(groups) - len(whole),
             len(groups),
         )

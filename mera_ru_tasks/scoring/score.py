@@ -14,7 +14,7 @@ from mera_ru_tasks.data.schema import has_reference, split_reference
 from mera_ru_tasks.scoring import extract
 from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, GroupPart
 from mera_ru_tasks.scoring.normalize import fold
-from mera_ru_tasks.scoring.strict import accepted_answers, exact_match
+from mera_ru_tasks.scoring.strict import accepted_answers, exact_match, exact_match_plain
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,18 @@ def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
         response: what the model wrote.
 
     Returns:
-        `exact_match` (0 or 1) and, for documents in groups, `group_exact_match` (a `GroupPart`). Empty for a document
-        without a reference, since a score of 0 would be false.
+        `exact_match` (0 or 1); for documents in groups, `group_exact_match` (a `GroupPart`); for a list of accepted
+        answers, `exact_match_plain` (0 or 1). Empty for a document without a reference, since a score of 0 would be
+        false.
     """
     if not has_reference(doc):
         return {}
-    is_phrase = not AnswerFormat.of(doc).choices
-    correct = exact_match(response, accepted_answers(doc["outputs"], phrase=is_phrase))
-    return {"exact_match": correct, **_group_part(doc, "group_exact_match", correct)}
+    is_list = AnswerFormat.of(doc).is_list
+    correct = exact_match(response, accepted_answers(doc["outputs"], phrase=is_list))
+    scores: dict[str, Any] = {"exact_match": correct, **_group_part(doc, "group_exact_match", correct)}
+    if is_list:
+        scores["exact_match_plain"] = exact_match_plain(response, doc["outputs"])
+    return scores
 
 
 def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dict[str, Any]:
@@ -88,7 +92,7 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
     reference = doc["outputs"]
     correct = _matches(extraction, reference, answer_format)
     if not correct:
-        correct = exact_match(visible, accepted_answers(reference, phrase=not answer_format.choices))
+        correct = exact_match(visible, accepted_answers(reference, phrase=answer_format.is_list))
     scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
     if answer_format.choices:
         right, _ = split_reference(reference, answer_format)
@@ -136,8 +140,12 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
     if not extraction:
         return 0
     if answer_format.choices:
-        return int(fold(extraction) == fold(reference) or _answers(extraction) == _answers(reference))
-    accepted = {fold(entry) for entry in reference.split(";")} - {""}
+        letters, phrase = split_reference(reference, answer_format)
+        given, given_phrase = split_reference(extraction, answer_format)
+        is_same = fold(given_phrase) == fold(phrase) or _answers(given_phrase) == _answers(phrase)
+        return int(given == letters and is_same)
+    entries = reference.split(";") if answer_format.is_list else [reference]
+    accepted = {fold(entry) for entry in entries} - {""}
     return int(fold(extraction) in accepted or accepted.issuperset(_answers(extraction)))
 
 

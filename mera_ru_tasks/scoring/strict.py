@@ -44,3 +44,12 @@ def exact_match(response: str, accepted: Collection[str]) -> int:
         if not is_longer(candidate, longest) and normalize(candidate) in accepted:
             return 1
     return 0
+
+
+def exact_match_plain(response: str, reference: str) -> int:
+    """Return 1 if a candidate equals an accepted answer after stripping and lower-casing alone, else 0.
+
+    For riddles MERA's public code has two rules. One normalizes, as `exact_match` does; the other does only this.
+    """
+    accepted = {entry.strip().lower() for entry in reference.split(";")} - {""}
+    return int(any(candidate.lower() in accepted for candidate in candidates(response)))

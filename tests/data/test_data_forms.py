@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
-from mera_ru_tasks.data.load import load
+from mera_ru_tasks.data.load import find_source, load
+from mera_ru_tasks.data.summary import check_data
 from tests.support.load import HUB, Splits, documents, write_saved_dict, write_shards
 from tests.support.rows import Row, data_folder, enantiosemy, region, riddle
 from tests.support.synthetic import make_rows, with_prompt_text, write_data
@@ -95,6 +96,13 @@ def test_a_document_is_the_row_and_what_its_task_needs(tmp_path: Path) -> None:
     assert loaded["test"][1]["answer_format"] == {"choices": "АБВГ", "max_choices": 1, "with_phrase": False}
     assert len(loaded["shots"]) == 0
     assert loaded["shots"].features == loaded["test"].features
+
+
+def test_further_keys_of_a_file_are_a_warning(tmp_path: Path) -> None:
+    root = data_folder(tmp_path, "riddles", [riddle(1)])
+    (root / "riddles" / "test.json").write_text(json.dumps({"access": "private", "data": [riddle(1)]}))
+    found = [(issue.code, issue.severity) for issue in check_data(find_source(RIDDLES_CLOSED, root)).issues]
+    assert ("further-keys", "warning") in found and len(load(RIDDLES_CLOSED, data=root)["test"]) == 1
 
 
 def test_a_rows_own_block_wins_over_its_prompts(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str, str]] = {
     "data named twice": ({"mera_ru_hub": "org/own"}, "mera_ru_path", "mera_ru_hub"),
     "a path that is none": ({"mera_ru_path": 7}, "mera_ru_path", "7"),
     "a misspelt setting": ({"mera_ru_anwser": "phrase"}, "mera_ru_anwser", "mera_ru_answer"),
-    "no answer": ({"mera_ru_answer": None}, "mera_ru_answer", "`phrase`, or `{choices: "),
-    "another word": ({"mera_ru_answer": "word"}, "mera_ru_answer", "`phrase`, or `{choices: "),
+    "no answer": ({"mera_ru_answer": None}, "mera_ru_answer", "`phrase`, `text`, or `{choices: "),
+    "another word": ({"mera_ru_answer": "word"}, "mera_ru_answer", "`phrase`, `text`, or `{choices: "),
     "a misspelt part": ({"mera_ru_answer": {"leters": "АБ"}}, "mera_ru_answer", "leters"),
     "Latin letters": ({"mera_ru_answer": {"choices": "ABCD"}}, "mera_ru_answer", "'ABCD'"),
     "letters from the middle": ({"mera_ru_answer": {"choices": "БВГ"}}, "mera_ru_answer", "'БВГ'"),
@@ -43,6 +43,15 @@ WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str, str]] = {
         )
         for field in ("id", "group_id", "group_size")
     },
+    "groups that are no switch": ({"mera_ru_groups": "group_id"}, "mera_ru_groups", "'group_id'"),
+    "no prompts": ({"mera_ru_prompts": []}, "mera_ru_prompts", "list"),
+    "a prompt that is no text": ({"mera_ru_prompts": [1]}, "mera_ru_prompts", "list"),
+    "options of a phrase": ({"mera_ru_options": "option_"}, "mera_ru_options", "letters"),
+    "options that are no name": ({"mera_ru_options": ["a"]}, "mera_ru_options", "['a']"),
+    "types of a phrase and a text": (
+        {"mera_ru_type_field": "kind", "mera_ru_answer": {1: "phrase", 2: "text"}}, "mera_ru_answer", "types",
+    ),
+    "letters of no alphabet": ({"mera_ru_answer": {"choices": "АБВГДЁ"}}, "mera_ru_answer", "АБВГДЕЁЖЗ"),
     "a prefill that is no switch": ({"mera_ru_prefill": "Ответ:"}, "mera_ru_prefill", "'Ответ:'"),
 }  # fmt: skip
 

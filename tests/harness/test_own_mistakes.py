@@ -32,7 +32,6 @@ WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str, str]] = {
         {"mera_ru_answer": {"choices": "АБ", "max_choices": 2, "with_phrase": True}}, "mera_ru_answer", "with_phrase",
     ),
     "types without a field": ({"mera_ru_answer": {1: "phrase"}}, "mera_ru_answer", "{1: 'phrase'}"),
-    "a field without types": ({"mera_ru_type_field": "kind"}, "mera_ru_answer", "'phrase'"),
     "types of several kinds": (
         {"mera_ru_type_field": "kind", "mera_ru_answer": {1: "phrase", 2: {"choices": "АБ"}}},
         "mera_ru_answer", "types",

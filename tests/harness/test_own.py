@@ -47,7 +47,19 @@ FORMS: dict[str, tuple[Any, list[tuple[str, str]], dict[str, float]]] = {
     "a phrase": (
         "phrase",
         [("Снег; Первый снег", "Ответ: первый снег"), ("Река", "Ответ: **река**")],
-        {"exact_match,strict-match": 1, "exact_match,flexible-extract": 1, "answered,flexible-extract": 1},
+        {"exact_match,strict-match": 1, "exact_match_plain,strict-match": 1 / 2, "exact_match,flexible-extract": 1,
+         "answered,flexible-extract": 1},
+    ),
+    "a text": (
+        "text",
+        [("раз; два", "Ответ: раз; два"), ("раз; два", "Ответ: раз"), ("Сам, и скоро", "Ответ: **Сам — и скоро**")],
+        {"exact_match,strict-match": 2 / 3, "exact_match,flexible-extract": 2 / 3, "answered,flexible-extract": 1},
+    ),
+    "one letter of nine": (
+        {"choices": "АБВГДЕЁЖЗ"},
+        [("Ё", "Ответ: (Ё)"), ("Ё", "Ответ: Е"), ("Е", "Ответ: ё"), ("З", "Ответ: З")],
+        {"exact_match,strict-match": 1 / 2, "exact_match,flexible-extract": 1 / 2, "answered,flexible-extract": 1,
+         "letter_match,flexible-extract": 1 / 2},
     ),
     "one letter": (
         {"choices": "АБВГДЕЖЗ"},

@@ -62,6 +62,7 @@ EXPECTED: dict[str, dict[str, float]] = {
     },
     "riddles_closed": {
         "exact_match,strict-match": 1 / 4,
+        "exact_match_plain,strict-match": 1 / 4,
         "exact_match,flexible-extract": 2 / 4,
         "answered,flexible-extract": 3 / 4,
     },

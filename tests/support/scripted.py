@@ -13,6 +13,7 @@ from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
+from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.paths import yaml_folder
 
 # lm-eval has the machine described anew for every run, which takes longer than a run here does.
@@ -56,7 +57,8 @@ class ScriptedModel(LM):
 
 def reference(doc: Mapping[str, Any], prompt: str = "") -> str:
     """An answer in the form the prompts ask for: right where the document has a reference."""
-    answer = doc["outputs"] if doc["answer_format"]["choices"] else doc["outputs"].split(";")[0]
+    is_list = AnswerFormat.of(doc).is_list
+    answer = doc["outputs"].split(";")[0] if is_list else doc["outputs"]
     return f"Ответ: {answer or 'А'}"
 
 

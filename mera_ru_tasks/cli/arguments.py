@@ -39,15 +39,20 @@ def note_unused_data(logs: Sequence[TaskLog], data: Path | None) -> None:
         say(f"Note: --data is not used for {', '.join(shipped)}, whose data are part of the package.")
 
 
-def require_new(file: Path) -> None:
+def require_new(file: Path, *, force: bool | None = None) -> None:
     """Check that a command can create an output file, before it does the work.
+
+    Args:
+        file: the file.
+        force: True to allow an existing file; None for a command without `--force`.
 
     Raises:
         OutputError: the file exists, its folder does not exist, or the folder is not writable.
     """
     folder = file.absolute().parent
-    if file.exists():
-        raise OutputError(f"{file} exists and is not overwritten. Name another file with -o, or delete it.")
+    if file.exists() and not (force and file.is_file()):
+        way_out = "delete it" if force is None else "replace it with --force"
+        raise OutputError(f"{file} exists and is not overwritten. Name another file with -o, or {way_out}.")
     if not folder.is_dir():
         raise OutputError(f"Cannot write {file}: the folder {folder} does not exist. Create it, or use another -o.")
     if not os.access(folder, os.W_OK):

@@ -24,6 +24,7 @@ class Format(str, Enum):
     markdown = "markdown"
     csv = "csv"
     json = "json"
+    latex = "latex"
     html = "html"
 
 
@@ -31,6 +32,7 @@ _BY_ENDING = {
     ".html": Format.html,
     ".htm": Format.html,
     ".md": Format.markdown,
+    ".tex": Format.latex,
     ".csv": Format.csv,
     ".json": Format.json,
 }
@@ -49,7 +51,9 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The model that the others are compared with; default: the first one of the first RUN."
+            metavar="NAME",
+            help="Compare the other models with this one only; default: compare all pairs, and mark models that cannot "
+            "be told apart by a common letter.",
         ),
     ] = None,
     form: Annotated[
@@ -58,11 +62,28 @@ def compare(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="A new file to write to; the terminal then shows the means alone."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A new file to write to; the terminal then shows the primary measures.",
         ),
     ] = None,
     plots: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A folder for the report's plots, as PNG and SVG.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Also show flexible-extract, every metric, and breakdowns by type and prompt."),
+    ] = False,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="M",
+            help="Call models equal if the interval of their difference lies within ±M, such as 0.02.",
+        ),
     ] = None,
     across_settings: Annotated[
         bool,
@@ -81,7 +102,8 @@ def compare(
     \b
     Examples:
       mera-ru compare results
-      mera-ru compare results --baseline EleutherAI/pythia-1.4b -o report.html
+      mera-ru compare results --all
+      mera-ru compare results --baseline EleutherAI/pythia-1.4b --margin 0.02 -o report.html
       mera-ru compare results --format csv -o comparison.csv --plots plots
       mera-ru compare thinking=results/a plain=results/b
     """  # noqa: D301 (\b, for the help's layout, is the control character)
@@ -91,13 +113,13 @@ def compare(
         raise typer.BadParameter("name the report's file with -o", param_hint="--format html")
     if form is Format.table and output is not None:
         raise typer.BadParameter(
-            "the table is for the terminal; end FILE in .md, .csv, .json or .html, or name a --format",
+            "the table is for the terminal; end FILE in .md, .csv, .json, .tex or .html, or name a --format",
             param_hint="--output",
         )
     if output is not None and _BY_ENDING.get(output.suffix.lower(), form) is not form:
         raise typer.BadParameter(f"{output} would not hold {form.value}; let its ending say so", param_hint="--format")
     if output is not None:
-        require_new(output)
+        require_new(output, force=force)
     if plots is not None:
         from mera_ru_tasks.compare.html.plots import require_matplotlib
 
@@ -105,9 +127,9 @@ def compare(
     from mera_ru_tasks.compare.compare import compare_runs
 
     names, paths = _named(run)
-    comparison = compare_runs(paths, names=names, baseline=baseline, across_settings=across_settings)
+    comparison = compare_runs(paths, names=names, baseline=baseline, across_settings=across_settings, margin=margin)
     _say_choices(comparison)
-    _write(comparison, form, output)
+    _write(comparison, form, output, everything=everything)
     if plots is not None:
         from mera_ru_tasks.compare.html.plots import write_plots
 
@@ -132,24 +154,26 @@ def _say_choices(comparison: Comparison) -> None:
         _note(str(choice))
     for problem in comparison.problems:
         _note(f"Note: {problem}")
-    if comparison.baseline is not None:
-        _note(f"Baseline: {comparison.baseline} (another with --baseline)")
 
 
-def _write(comparison: Comparison, form: Format, output: Path | None) -> None:
+def _write(comparison: Comparison, form: Format, output: Path | None, *, everything: bool) -> None:
     from mera_ru_tasks.compare import render
 
     if form is Format.table:
-        render.show(render.tables(comparison))
+        render.show(comparison, (render.tables if everything else render.main_tables)(comparison))
+        if not everything:
+            _note("More with --all: flexible-extract, every metric, breakdowns by type and prompt.")
         return
     if output is not None:
-        render.show(render.brief(comparison))
+        render.show(comparison, (render.tables if everything else render.brief)(comparison))
     text = _text(comparison, form)
     if output is None:
         say(text.rstrip("\n"))
         return
-    with output.open("x", encoding="utf-8", newline="\n") as stream:
-        stream.write(encodable(text))
+    # A file that --force replaces stays whole until the new one is.
+    part = output.with_name(f"{output.name}.part")
+    part.write_text(encodable(text), encoding="utf-8", newline="\n")
+    part.replace(output)
     _note(f"Wrote {output}.")
 
 
@@ -160,9 +184,13 @@ def _text(comparison: Comparison, form: Format) -> str:
         from mera_ru_tasks.compare.html.page import build
 
         return build(comparison)
-    return {Format.markdown: export.to_markdown, Format.csv: export.to_csv, Format.json: export.to_json}[form](
-        comparison
-    )
+    writers = {
+        Format.markdown: export.to_markdown,
+        Format.csv: export.to_csv,
+        Format.json: export.to_json,
+        Format.latex: export.to_latex,
+    }
+    return writers[form](comparison)
 
 
 def _note(text: str) -> None:

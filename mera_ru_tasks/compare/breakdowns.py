@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,8 @@ class Spread:
     """The best minus the worst score of a model over the prompts of one type.
 
     Each prompt is used for other documents, so chance alone spreads the scores too. `p` is the share of random
-    distributions of the correct answers over the prompts that spread at least as much.
+    distributions of the correct answers over the prompts that spread at least as much. `sd` is the standard deviation
+    between the prompts' scores.
     """
 
     task: str
@@ -68,6 +70,7 @@ class Spread:
     model: str
     spread: float
     p: float
+    sd: float
 
 
 @dataclass(frozen=True)
@@ -182,11 +185,13 @@ def spreads(found: Sequence[Slice]) -> list[Spread]:
     for part in found:
         if part.by == PROMPT:
             groups[part.task, part.part.partition(".")[0], part.filter, part.model].append(part)
-    return [
-        Spread(*key, *stats.spread([part.score.value for part in parts], [part.score.n for part in parts]))
-        for key, parts in groups.items()
-        if len(parts) > 1
-    ]
+    found_spreads = []
+    for key, parts in groups.items():
+        if len(parts) > 1:
+            shares = [part.score.value for part in parts]
+            sizes = [part.score.n for part in parts]
+            found_spreads.append(Spread(*key, *stats.spread(shares, sizes), statistics.stdev(shares)))
+    return found_spreads
 
 
 def format_gaps(entries: Sequence[Entry]) -> list[Gap]:

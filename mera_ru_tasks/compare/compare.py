@@ -17,6 +17,7 @@ from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
+from mera_ru_tasks.textutil import suggest
 
 
 @dataclass(frozen=True)
@@ -147,8 +148,7 @@ def _baseline(name: str, entries: Sequence[Entry]) -> str:
             return meanings.pop()
         if meanings:
             raise RunError(f"--baseline {name} could be {' or '.join(map(repr, sorted(meanings)))}. Name one of these.")
-    known = ", ".join(repr(label) for label in dict.fromkeys(entry.model for entry in entries))
-    raise RunError(f"No run is of the model {name!r} (--baseline). There are runs of: {known}.")
+    raise RunError(f"No run is of the model {name!r} (--baseline). {suggest(name, {one.model for one in entries})}")
 
 
 def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:

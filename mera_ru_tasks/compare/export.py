@@ -1,4 +1,4 @@
-"""Export a comparison as JSON, CSV and Markdown."""
+"""Export a comparison as JSON, CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mera_ru_tasks import __version__
 from mera_ru_tasks.compare.breakdowns import Slice
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.notes import fragment, joined, sentence
-from mera_ru_tasks.compare.render import Table, tables
+from mera_ru_tasks.compare.render import Table, footnotes, main_tables, tables, verdict_lines
 from mera_ru_tasks.compare.results import Pair, Row
 from mera_ru_tasks.compare.stats import LEVEL
-from mera_ru_tasks.textutil import in_json
+from mera_ru_tasks.textutil import in_json, printable
 
 
 def to_data(comparison: Comparison) -> dict[str, Any]:
@@ -203,21 +203,62 @@ def _no_formula(value: Any) -> Any:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Return a comparison as Markdown tables."""
-    parts = [_markdown(table) for table in tables(comparison)]
+    """Return a comparison as Markdown tables, the verdicts first."""
+    parts = [_markdown_list("Verdict", verdict_lines(comparison))] if comparison.verdicts else []
+    heading = ""
+    for table in tables(comparison):
+        if table.heading != heading:
+            heading = table.heading
+            parts.append(f"### {_escaped(heading)}")
+        parts.append(_markdown(table))
     issues = (*comparison.choices, *comparison.problems)
-    notes = [f"- {_escaped(sentence(one, shared=True))}" for one in issues]
-    return "\n\n".join([*parts, "### Runs", "\n".join(notes)]) + "\n"
+    parts.append(_markdown_list("Notes", footnotes(comparison)))
+    parts.append(_markdown_list("Runs", (sentence(one, shared=True) for one in issues)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_list(heading: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"### {heading}", "", *(f"- {_escaped(line)}" for line in lines)])
 
 
 def _markdown(table: Table) -> str:
     align = ["---"] * table.texts + ["---:"] * (len(table.columns) - table.texts)
     rows = [table.columns, align, *(row for section in table.sections for row in section)]
-    lines = [f"### {_escaped(table.title)}", ""]
+    lines = [f"**{_escaped(table.title)}**", ""]
     lines += ["| " + " | ".join(cell if row is align else _escaped(cell) for cell in row) + " |" for row in rows]
-    return "\n".join([*lines, *(f"\n{_escaped(note)}" for note in table.notes)])
+    return "\n".join([*lines, *(f"\n{_escaped(one)}" for one in table.notes)])
 
 
 def _escaped(text: str) -> str:
     """Escape text for a Markdown table: no markup, no HTML, no new cell or line."""
     return re.sub(r"([\\`*_{}\[\]<>|#~&])", r"\\\1", " ".join(text.split()))
+
+
+def to_latex(comparison: Comparison) -> str:
+    """Return the tables of scores as LaTeX, one `table` for each measure; they need the package booktabs."""
+    lines = ["% \\usepackage{booktabs}", *(f"% {_latex(line)}" for line in verdict_lines(comparison))]
+    for table in main_tables(comparison):
+        align = "l" * table.texts + "r" * (len(table.columns) - table.texts)
+        lines += ["", r"\begin{table}", r"\centering", rf"\caption{{{_latex(f'{table.heading}: {table.title}')}}}"]
+        lines += [rf"\begin{{tabular}}{{{align}}}", r"\toprule", _latex_row(table.columns), r"\midrule"]
+        lines += [_latex_row(row) for section in table.sections for row in section]
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "\n".join([*lines, "", *(f"% {_latex(line)}" for line in footnotes(comparison))]) + "\n"
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return " & ".join(map(_latex, cells)) + r" \\"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "−": "$-$", "–": "--", "†": r"\dag{}", "≈": r"$\approx$", "·": r"$\cdot$",
+    # A bracket at the start of a line would be the argument of the line break before it.
+    "[": "{[}", "]": "{]}",
+}  # fmt: skip
+
+
+def _latex(text: str) -> str:
+    """Escape text for LaTeX: no command, no new cell or line, no comment."""
+    return "".join(_LATEX.get(character, character) for character in printable(" ".join(text.split())))

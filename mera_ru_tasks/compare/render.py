@@ -1,22 +1,26 @@
-"""Render a comparison as tables of text, which the terminal and Markdown share; print them in the terminal."""
+"""Render a comparison as tables of text, which the terminal, Markdown and LaTeX share; print them in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rich import box
+from rich.console import Console
+from rich.padding import Padding
 from rich.table import Column
 from rich.table import Table as RichTable
 
 from mera_ru_tasks.compare import breakdowns
 from mera_ru_tasks.compare.breakdowns import Slice, Spread
 from mera_ru_tasks.compare.compare import Comparison
-from mera_ru_tasks.compare.notes import joined
+from mera_ru_tasks.compare.notes import fragment, joined, note, sentence
 from mera_ru_tasks.compare.results import MEAN, Row
 from mera_ru_tasks.compare.stats import Estimate
-from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
-from mera_ru_tasks.textutil import cell, console, say
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
+from mera_ru_tasks.textutil import cell, console, printable, say
 
 _BY = {
     breakdowns.TYPE: "by type",
@@ -24,24 +28,32 @@ _BY = {
     breakdowns.ANSWERS: "by number of accepted answers",
 }
 
+# A model's name gets at least the first number of columns of the terminal, and is cut at its start above the second.
+_NAME, _LONG = 18, 30
+
 
 @dataclass(frozen=True)
 class Table:
     """A table of text.
 
     Attributes:
-        title: its title.
+        heading: what the table and the next ones are about: a task, or the mean over tasks.
+        title: its own title: a measure, or a division of the documents.
         columns: the columns' names.
         texts: the number of text columns at the left; the other columns hold numbers.
         sections: the rows, in groups separated by a line.
         notes: the sentences below it.
+        split: the column at which a narrow terminal starts a second table, with the first column repeated; None for a
+            table that is not split.
     """
 
+    heading: str
     title: str
     columns: Sequence[str]
     texts: int
     sections: Sequence[Sequence[Sequence[str]]]
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
+    split: int | None = None
 
 
 def number(value: float | None) -> str:
@@ -66,11 +78,11 @@ def interval(estimate: Estimate) -> str:
 
 def tables(comparison: Comparison) -> Iterator[Table]:
     """Yield all tables, the means over tasks first."""
-    yield from _means(comparison)
-    yield from _tasks(comparison)
+    yield from _measures(comparison, [*comparison.means, *comparison.rows])
     if gaps := list(_gaps(comparison)):
         yield Table(
-            "Within each model", ["task", "difference", "model", "value", "95% interval"], 3, [gaps],
+            "Within each model", "differences between filters and between sets of riddles",
+            ["model", "task", "difference", "value", "95% interval"], 3, [gaps],
             ["Flexible − strict: what the format hides. Open − closed: a hint that riddles were memorised."],
         )  # fmt: skip
     for task in comparison.tasks:
@@ -83,21 +95,73 @@ def tables(comparison: Comparison) -> Iterator[Table]:
                 yield _by_part(comparison, task, by, chosen)
 
 
-def brief(comparison: Comparison) -> list[Table]:
-    """Return the tables of the means over tasks, or those of the tasks if there is no mean."""
-    return list(_means(comparison)) or list(_tasks(comparison))
+def main_tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield the tables that are shown by default: means and tasks without flexible extraction and breakdowns."""
+    rows = [*comparison.means, *comparison.rows]
+    primary = set(comparison.primary)
+    yield from _measures(
+        comparison,
+        [
+            row
+            for row in rows
+            if (row.filter != FLEXIBLE if row.filter != RANKING else (row.task, row.metric, row.filter) in primary)
+        ],
+    )
 
 
-def _means(comparison: Comparison) -> Iterator[Table]:
-    for name in dict.fromkeys(row.task for row in comparison.means):
-        rows = [row for row in comparison.means if row.task == name]
-        yield _scores(comparison, rows, f"{_title_of_mean(name)} · {_count(rows)}")
+def brief(comparison: Comparison) -> Iterator[Table]:
+    """Yield the tables of the primary measures."""
+    rows = [*comparison.means, *comparison.rows]
+    primary = set(comparison.primary)
+    yield from _measures(comparison, [row for row in rows if (row.task, row.metric, row.filter) in primary])
 
 
-def _tasks(comparison: Comparison) -> Iterator[Table]:
-    for task in comparison.tasks:
-        if rows := [row for row in comparison.rows if row.task == task]:
-            yield _scores(comparison, rows, f"{task} · {_count(rows)}")
+def footnotes(comparison: Comparison) -> list[str]:
+    """Return what a reader of the tables must know, each sentence once."""
+    shown = [*comparison.means, *comparison.rows]
+    found: dict[str, None] = {}
+    for row in shown:
+        if row.incomplete:
+            found[f"† {row.model}: {joined(row.incomplete, shared=True)}."] = None
+    for sign, compared, attribute in (
+        ("–", f"not compared with {comparison.baseline}", "why_not"),
+        ("*", f"against {comparison.baseline}", "notes"),
+    ):
+        texts: dict[str, dict[str, None]] = {}
+        for row in shown:
+            if reasons := getattr(row, attribute):
+                texts.setdefault(joined(reasons, shared=True), {})[row.model] = None
+        for text, models in texts.items():
+            found[f"{sign} {', '.join(models)} {compared}: {text}."] = None
+    if comparison.family_note is not None and any(pair.family > 1 for pair in comparison.pairs):
+        found[sentence(comparison.family_note)] = None
+    if comparison.primary:
+        names = ", ".join(fragment(verdict.measure) for verdict in comparison.verdicts)
+        if names:
+            found[_capitalized(sentence(note("primary", measures=names)))] = None
+    return list(found)
+
+
+def verdict_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield the verdicts in words, a line for each sentence below the measure's name."""
+    for verdict in comparison.verdicts:
+        yield f"Verdict ({fragment(verdict.measure)}):"
+        for one in verdict.sentences:
+            yield f"  {sentence(one, shared=True)}"
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _measures(comparison: Comparison, rows: Sequence[Row]) -> Iterator[Table]:
+    """Yield a table for each measure, with the tasks in order."""
+    for measure in dict.fromkeys((row.task, row.metric, row.filter) for row in rows):
+        own = [row for row in rows if (row.task, row.metric, row.filter) == measure]
+        task, metric, name = measure
+        heading = _title_of_mean(task) if task.startswith(MEAN) else task
+        title = " · ".join(filter(None, (f"{metric}, {name}", _count(own), _common_chance(own))))
+        yield _scores(comparison, own, heading, title)
 
 
 def _title_of_mean(name: str) -> str:
@@ -106,46 +170,59 @@ def _title_of_mean(name: str) -> str:
 
 
 def _count(rows: Sequence[Row]) -> str:
-    sizes = sorted({row.score.n for row in rows if not METRICS[row.metric].grouped})
-    return f"{sizes[0]} documents" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} documents" if sizes else ""
+    unit = "groups" if METRICS[rows[0].metric].grouped else "documents"
+    sizes = sorted({row.score.n for row in rows})
+    return f"{sizes[0]} {unit}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} {unit}"
 
 
-def _scores(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
-    sections: dict[tuple[str, str], list[list[str]]] = {}
-    notes: dict[str, None] = {}
-    with_difference = comparison.baseline is not None
+def _common_chance(rows: Sequence[Row]) -> str:
+    levels = {row.chance for row in rows}
+    return f"chance {number(levels.pop())}" if len(levels) == 1 and None not in levels else ""
+
+
+_Columns = list[tuple[str, list[str]]]
+
+
+def _scores(comparison: Comparison, rows: Sequence[Row], heading: str, title: str) -> Table:
+    """Return the table of one measure; columns without content are left out."""
+    columns: _Columns = [
+        ("model", [row.model for row in rows]),
+        ("score", [number(row.score.value) + (" ≈" if row.above_chance is False else "") for row in rows]),
+        ("95% interval", [interval(row.score) for row in rows]),
+    ]
+    if len({row.score.n for row in rows}) > 1 or any(row.incomplete for row in rows):
+        columns.append(("n", [f"{row.score.n} †" if row.incomplete else str(row.score.n) for row in rows]))
+    if len({row.chance for row in rows}) > 1:
+        columns.append(("chance", [number(row.chance) for row in rows]))
+    if sum(bool(row.group) for row in rows) > 2:
+        columns.append(("group", [row.group for row in rows]))
+    split = len(columns)
+    if comparison.baseline is not None and len(rows) > 1:
+        columns += _differences(comparison, rows)
+    notes = ["≈ not above the chance level"] if any(row.above_chance is False for row in rows) else []
+    lines = [list(line) for line in zip(*(cells for _, cells in columns), strict=True)]
+    names = [name for name, _ in columns]
+    return Table(heading, title, names, 1, [lines], notes, split if split < len(columns) else None)
+
+
+def _differences(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
+    names = ["diff.", "95% interval", "won", "lost", "p", "p (Holm)"]
+    lines = []
     for row in rows:
-        section = sections.setdefault((row.metric, row.filter), [])
-        cells = [
-            *((row.metric, row.filter) if not section else ("", "")),
-            row.model,
-            number(row.score.value),
-            interval(row.score),
-            f"{row.score.n} †" if row.incomplete else str(row.score.n),
-            number(row.chance),
-        ]
-        if row.incomplete:
-            notes[f"† {row.model}: {joined(row.incomplete, shared=True)}."] = None
-        section.append(cells + (_difference(row, notes, comparison.baseline) if with_difference else []))
-    columns = ["metric", "filter", "model", "score", "95% interval", "n", "chance"]
-    if with_difference:
-        columns += ["difference", "95% interval", "p", "p (Holm)"]
-    return Table(title, columns, 3, list(sections.values()), list(notes))
-
-
-def _difference(row: Row, notes: dict[str, None], baseline: str | None) -> list[str]:
-    if row.model == baseline:
-        return ["baseline", "", "", ""]
-    if row.difference is None:
-        if row.why_not:
-            notes[f"{row.model} is not compared with {baseline}: {joined(row.why_not, shared=True)}."] = None
-        return ["–", "", "", ""]
-    mark = ""
-    if row.notes:
-        mark = " *"
-        notes[f"* {row.model} against {baseline}: {joined(row.notes, shared=True)}."] = None
-    found = row.difference
-    return [signed(found.estimate.value) + mark, interval(found.estimate), p_value(found.p), p_value(row.p_holm)]
+        found = row.difference
+        if row.model == comparison.baseline:
+            line = ["baseline", "", "", "", "", ""]
+        elif found is None:
+            line = ["–", "", "", "", "", ""]
+        else:
+            counts = ["" if count is None else str(count) for count in (found.won, found.lost)]
+            mark = " *" if row.notes else ""
+            ends = interval(found.estimate)
+            line = [signed(found.estimate.value) + mark, ends, *counts, p_value(found.p), p_value(row.p_holm)]
+        lines.append(line)
+    columns = [(name, list(cells)) for name, cells in zip(names, zip(*lines, strict=True), strict=True)]
+    # A family of one comparison needs no correction.
+    return columns if any(pair.family > 1 for pair in comparison.pairs) else columns[:-1]
 
 
 def _by_part(comparison: Comparison, task: str, by: str, slices: Sequence[Slice]) -> Table:
@@ -158,7 +235,7 @@ def _by_part(comparison: Comparison, task: str, by: str, slices: Sequence[Slice]
     found = {(part.model, part.part, part.filter): part.score.value for part in slices}
     models = [model for model in comparison.models if any(part.model == model for part in slices)]
     rows = [[model, *(_both(found, model, part) for part in parts)] for model in models]
-    return Table(f"{task}, exact_match {_BY[by]}, strict / flexible", ["model", *parts], 1, [head, rows], [])
+    return Table(task, f"exact_match {_BY[by]}, strict / flexible", ["model", *parts], 1, [head, rows])
 
 
 def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) -> Table:
@@ -175,15 +252,16 @@ def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) ->
         rows: list[list[str]] = []
         for model in dict.fromkeys(part.model for part in slices):
             strict = spread.get((kind, model, STRICT))
-            last = [number(strict.spread), p_value(strict.p)] if strict else ["–", ""]
+            last = [number(strict.spread), number(strict.sd), p_value(strict.p)] if strict else ["–", "", ""]
             cells = [_both(found, model, f"{kind}.{prompt}") for prompt in prompts]
             rows.append([kind if not rows else "", model, *cells, *last])
         sections.append(rows)
-    columns = ["type", "model", *(f"prompt {prompt}" for prompt in prompts), "spread", "p"]
-    note = (
-        "Spread (strict): best minus worst prompt. Prompts have other documents, so chance spreads scores too: see p."
+    columns = ["type", "model", *(f"prompt {prompt}" for prompt in prompts), "spread", "SD", "p"]
+    text = (
+        "Spread and SD (strict): the best minus the worst prompt, and the standard deviation between prompts. Each "
+        "prompt has other documents, so chance alone spreads the scores: see p."
     )
-    return Table(f"{task}, exact_match by prompt, strict / flexible", columns, 2, sections, [note])
+    return Table(task, "exact_match by prompt, strict / flexible", columns, 2, sections, [text])
 
 
 def _both(found: dict[tuple[str, str, str], float], model: str, part: str) -> str:
@@ -194,25 +272,93 @@ def _both(found: dict[tuple[str, str, str], float], model: str, part: str) -> st
 def _gaps(comparison: Comparison) -> Iterator[list[str]]:
     for gap in comparison.gaps:
         what = "flexible − strict" if gap.kind == breakdowns.FORMAT else f"open − closed, {gap.filter}"
-        yield [gap.task, what, gap.model, signed(gap.value.value), interval(gap.value)]
+        yield [gap.model, gap.task, what, signed(gap.value.value), interval(gap.value)]
 
 
-def show(tables: Iterable[Table]) -> None:
-    """Print tables to standard output."""
+def show(comparison: Comparison, found: Iterable[Table]) -> None:
+    """Print tables, what must be known beside them, and the verdict."""
     terminal = console()
-    for table in tables:
-        terminal.print(_rich(table))
-        for note in table.notes:
-            say(note)
-        say("")
+    names = short_names(comparison.models)
+    heading = ""
+    for table in found:
+        if table.heading != heading:
+            heading = table.heading
+            terminal.rule(cell(heading), align="left", characters="─")
+        terminal.print(cell(table.title), style="bold")
+        for part in _fitting(_renamed(table, names), terminal.width):
+            terminal.print(_rich(part))
+        for one in table.notes:
+            say(one)
+    say("")
+    for one in footnotes(comparison):
+        _wrapped(terminal, one)
+    say("")
+    for line in verdict_lines(comparison):
+        _wrapped(terminal, line)
+
+
+def short_names(models: Sequence[str]) -> dict[str, str]:
+    """Return a short name for each model: without its organization, and without a long start that all names share.
+
+    Args:
+        models: the labels. If two of them differ only in what would be cut off, it stays.
+    """
+    short = [model.rpartition("/")[2] or model for model in models]
+    if len(set(short)) < len(models):
+        short = list(models)
+    start = re.match(r".*[-_. /]|", os.path.commonprefix(short))  # noqa: RUF071 (of text, not of paths)
+    if start and len(models) > 1 and max(map(len, short)) > _LONG:
+        short = ["…" + name[len(start[0]) :] if start[0] else name for name in short]
+    return dict(zip(models, short, strict=True))
+
+
+def _wrapped(terminal: Console, text: str) -> None:
+    """Print a text in lines that fit the terminal, with its indent before each; in one line if there is no terminal."""
+    if not terminal.is_terminal:
+        say(text)
+        return
+    terminal.print(Padding(cell(text.strip()), (0, 0, 0, len(text) - len(text.lstrip()))))
+
+
+def _renamed(table: Table, names: Mapping[str, str]) -> Table:
+    sections = [
+        [[*(names.get(text, text) for text in row[: table.texts]), *row[table.texts :]] for row in section]
+        for section in table.sections
+    ]
+    return replace(table, sections=sections)
+
+
+def _fitting(table: Table, width: int) -> list[Table]:
+    """Return the table, or two narrower ones with the same rows if it is too wide for the terminal."""
+    if table.split is None or _width(table) <= width:
+        return [table]
+    parts: list[Table] = []
+    for places in (range(table.split), [0, *range(table.split, len(table.columns))]):
+        sections = [[[row[place] for place in places] for row in section] for section in table.sections]
+        parts.append(
+            Table(table.heading, "" if parts else table.title, [table.columns[place] for place in places], 1, sections)
+        )
+    return parts
+
+
+def _width(table: Table) -> int:
+    rows = [table.columns, *(row for section in table.sections for row in section)]
+    widths = [max(len(printable(row[place])) for row in rows) for place in range(len(table.columns))]
+    names = sum(max(_NAME, min(width, _LONG)) for width in widths[: table.texts])
+    return names + sum(widths[table.texts :]) + 3 * len(widths)
 
 
 def _rich(table: Table) -> RichTable:
     columns = [
-        Column(cell(name), justify="left" if place < table.texts else "right", overflow="fold")
+        Column(
+            cell(name),
+            justify="left" if place < table.texts else "right",
+            overflow="fold",
+            no_wrap=place >= table.texts,
+        )
         for place, name in enumerate(table.columns)
     ]
-    shown = RichTable(*columns, title=cell(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    shown = RichTable(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     for section in table.sections:
         for row in section:
             shown.add_row(*map(cell, row))

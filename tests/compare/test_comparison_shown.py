@@ -3,13 +3,17 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
 from mera_ru_tasks.compare.compare import compare_runs
+from mera_ru_tasks.compare.render import short_names
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from tests.support.comparisons import (
     MIDDLE,
     SAMPLE_TASKS,
+    STRONG_LABEL,
     TASK,
     WEAK,
     edit_json,
@@ -23,7 +27,7 @@ def test_all_formats_show_the_same_scores(results, mera_ru):
     lines = list(csv.DictReader(io.StringIO(mera_ru("compare", results, "--format", "csv").out)))
     scores = [line for line in lines if line["kind"] == "score"]
     assert [float(line["value"]) for line in scores] == [row["score"]["value"] for row in data["scores"]]
-    markdown, table = mera_ru("compare", results, "--format", "markdown").out, mera_ru("compare", results).out
+    markdown, table = mera_ru("compare", results, "--format", "markdown").out, mera_ru("compare", results, "--all").out
     for row in data["scores"]:
         assert f"{row['score']['value']:.3f}" in markdown
         assert f"{row['score']['value']:.3f}" in table
@@ -39,13 +43,15 @@ def test_hostile_names_are_shown_as_they_are(copied, mera_ru):
     assert not any(value.startswith("=") for line in lines for value in line.values())
     markdown = mera_ru("compare", copied, "--format", "markdown").out
     assert "<b>" not in markdown.replace("\\<b\\>", "")
+    latex = mera_ru("compare", copied, "--format", "latex").out
+    assert r"=cmd()|\textless{}b\textgreater{}`x`{[}red{]}" in latex
 
 
 def test_characters_that_files_cannot_hold_and_json_cannot_spell(copied, mera_ru, tmp_path):
     edit_json(results_file(copied, WEAK), lambda content: content.update(model_name="half\ud800 line\x85\u2066"))
     shown = json.loads(mera_ru("compare", copied, "--format", "json").out)
     assert "half\ud800 line\x85\u2066" in [model["label"] for model in shown["models"]]
-    for ending in ("json", "csv", "md", "html"):
+    for ending in ("json", "csv", "md", "tex", "html"):
         outcome = mera_ru("compare", copied, "-o", tmp_path / f"x.{ending}")
         assert (outcome.status, (tmp_path / f"x.{ending}").stat().st_size > 1000) == (0, True), outcome.err
 
@@ -59,16 +65,25 @@ def test_no_name_is_a_formula(copied, mera_ru, start):
 
 
 def test_files_are_written_where_the_ending_says_and_never_over_others(results, mera_ru, tmp_path):
-    for ending, start in ((".md", "### Mean"), (".csv", "kind,"), (".json", "{"), (".html", "<!doctype html>")):
+    for ending, start in (
+        (".md", "### Verdict"),
+        (".csv", "kind,"),
+        (".json", "{"),
+        (".tex", "% "),
+        (".html", "<!doctype html>"),
+    ):
         file = tmp_path / f"comparison{ending}"
         outcome = mera_ru("compare", results, "-o", file)
         assert outcome.status == 0, outcome.err
         assert file.read_text(encoding="utf-8").startswith(start)
-        # The terminal has the means alone, so that what was printed before stays in sight.
+        # The terminal has the primary measures alone, so that what was printed before stays in sight.
         assert outcome.out.startswith("Mean over the tasks")
-        assert len(outcome.out.splitlines()) < 20
+        assert len(outcome.out.splitlines()) < 25
         again = mera_ru("compare", results, "-o", file)
-        assert (again.status, "exists and is not overwritten" in again.err) == (1, True)
+        assert (again.status, "--force" in again.err) == (1, True)
+        file.write_text("mine", encoding="utf-8")
+        assert mera_ru("compare", results, "-o", file, "--force").status == 0
+        assert file.read_text(encoding="utf-8").startswith(start)
 
 
 def test_plots_are_written_as_png_and_svg(copied, mera_ru, tmp_path):
@@ -102,3 +117,51 @@ def test_mistakes_in_the_command_line_end_with_2(results, mera_ru, arguments):
 def test_sample_tasks_are_all_there(results):
     assert compare_runs([results]).tasks == ["enantiosemy_sample", "riddles_sample", TASK, "riddles_open_sample"]
     assert len(SAMPLE_TASKS) == 2
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """A terminal of 80 columns, without colours."""
+    for name, value in {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_a_terminal_of_80_columns_breaks_no_number(copied, mera_ru, narrow):
+    long = "organization/a-model-with-a-very-long-name-and-a-version-1.4b-instruct"
+    edit_json(results_file(copied, WEAK), lambda content: content.update(model_name=long))
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", mera_ru("compare", copied).out).splitlines()
+    assert max(map(len, lines)) <= 80
+    data = json.loads(mera_ru("compare", copied, "--format", "json").out)
+    shown = "\n".join(lines)
+    for row in data["means"]:
+        if row["filter"] == STRICT:
+            assert f"[{row['score']['low']:.3f}, {row['score']['high']:.3f}]" in shown
+    # The verdict comes last.
+    assert any("is better than" in line for line in lines[-6:])
+
+
+@pytest.mark.parametrize(
+    ("models", "short"),
+    [
+        (["org/a", "org/b"], ["a", "b"]),
+        (["x/a", "y/a"], ["x/a", "y/a"]),
+        (["a"], ["a"]),
+        (["org/a-long-name-of-a-family-of-models-1b", "org/a-long-name-of-a-family-of-models-7b"], ["…1b", "…7b"]),
+    ],
+)
+def test_names_are_short_where_they_stay_different(models, short):
+    assert list(short_names(models).values()) == short
+
+
+def test_what_holds_for_all_rows_is_said_once(copied, mera_ru):
+    for model in (MIDDLE, WEAK):
+        edit_json(results_file(copied, model), lambda content: content.update(system_instruction="Думай."))
+    out = mera_ru("compare", copied, "--baseline", STRONG_LABEL).out
+    assert out.count("not compared with") == 1
+    assert f"{MIDDLE}, {WEAK} not compared with" in out
+
+
+def test_more_is_shown_with_all(results, mera_ru):
+    default, everything = mera_ru("compare", results).out, mera_ru("compare", results, "--all").out
+    assert (FLEXIBLE in default, FLEXIBLE in everything) == (False, True)
+    assert len(everything) > 2 * len(default)

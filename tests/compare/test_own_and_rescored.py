@@ -95,7 +95,7 @@ def test_own_tasks_are_in_the_report(own_runs, mera_ru, tmp_path):
     assert {document["type"] for document in packed["documents"]} == {None, 0, 1}
     outcome = mera_ru("compare", own_runs, "-o", tmp_path / "report.html")
     assert outcome.status == 0, outcome.err
-    assert "city_quiz · 12 documents" in outcome.out
+    assert "exact_match, strict-match · 12 documents" in outcome.out
 
 
 def test_other_tasks_are_left_out_and_named(own_runs, mera_ru):

@@ -126,8 +126,8 @@ def test_the_baseline_is_named_in_any_usual_way(results, name):
 def test_an_unknown_baseline_is_told_with_those_there_are(results, mera_ru):
     outcome = mera_ru("compare", results, "--baseline", "gpt")
     assert outcome.status == 1
-    assert "No run is of the model 'gpt'" in outcome.err
-    assert repr(MIDDLE) in outcome.err
+    assert MIDDLE in outcome.err
+    assert f"Did you mean {MIDDLE!r}" in mera_ru("compare", results, "--baseline", "org/midle-1b").err
 
 
 def test_the_chance_of_groups_is_of_those_that_count(copied):

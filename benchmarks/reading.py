@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import Measurement, in_turns, median_seconds, seconds_of_call
 from mera_ru_tasks.data.benchmarks import ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT, PHRASE, SEVERAL_OF_SIX, AnswerFormat
 from mera_ru_tasks.harness.filters import FlexibleExtract, StrictMatch, process_results
-from mera_ru_tasks.scoring.extract import read
+from mera_ru_tasks.scoring.extract import extract_answer
 
 # About 200 characters each, as instruction-tuned models write: the answer last, first, under a heading, in quotes.
 TYPICAL: tuple[tuple[AnswerFormat, str, str], ...] = (
@@ -84,7 +84,9 @@ def measurements() -> Iterator[Measurement]:
     yield Measurement("both pipelines", both_rate, "responses/s", "target", 10_000)
     yield _beside_plain(docs, responses, both)
     for name, response in HOSTILE.items():
-        seconds = max(median_seconds(lambda form=form, text=response: read(text, form)) for form in set(formats))
+        seconds = max(
+            median_seconds(lambda form=form, text=response: extract_answer(text, form)) for form in set(formats)
+        )
         yield Measurement(f"1 MB of {name}", seconds * 1000, "ms", "target below", 50)
 
 

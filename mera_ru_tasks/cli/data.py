@@ -149,9 +149,11 @@ def show(
     if response is not None:
         scores = score_response(doc, response, prefix=prefix)
         _section("response", response)
+        found = scores.extraction
         _section("strict-match reads", "\n".join(map(repr, candidates(response))))
         _section("strict-match scores", _scores(scores.strict))
-        _section("flexible-extract reads", repr(scores.extracted) if scores.extracted else "no unambiguous answer")
+        _section("flexible-extract reads", repr(found.answer) if found.answer else "no unambiguous answer")
+        _section("flexible-extract reason", f"{found.code}: {found.clause!r}" if found.clause else found.code)
         _section("flexible-extract scores", _scores(scores.flexible))
 
 

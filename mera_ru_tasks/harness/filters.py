@@ -11,15 +11,18 @@ from typing import Any
 
 from lm_eval.api.filter import Filter
 
-from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.judge import config
-from mera_ru_tasks.scoring import extract, score
+from mera_ru_tasks.scoring import score
 from mera_ru_tasks.textutil import encodable
 
 # A child of lm-eval's logger, so that our warnings look like its own and obey LMEVAL_LOG_LEVEL.
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
+
+
+# The field of a document, as the filters see it, with the mark by which its prompt opened a reasoning block.
+OPENING_MARK = "_opening_mark"
 
 
 class Response(str):
@@ -81,7 +84,8 @@ def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -
     try:
         settings = config.from_environment()
         assert settings is not None, "called only if a judge is configured"
-        scores = [judgement.score for judgement in judge(list(zip(docs, responses, strict=True)), settings)]
+        drafts = [(doc, doc.get(OPENING_MARK, "") + response) for doc, response in zip(docs, responses, strict=True)]
+        scores = [judgement.score for judgement in judge(drafts, settings)]
     except JudgeError as error:
         logger.warning("No document has a judge score: %s Judge the logged samples with `mera-ru judge`.", error)
         scores = [None] * len(responses)
@@ -102,11 +106,12 @@ class FlexibleExtract(Filter):  # type: ignore[misc]
     def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:
         """Extract the answer from the first response of each document."""
         responses = _first_responses(resps)
-        return [self._extract(response, AnswerFormat.of(doc)) for response, doc in zip(responses, docs, strict=True)]
+        return [self._extract(doc, response) for doc, response in zip(docs, responses, strict=True)]
 
-    def _extract(self, response: str, answer_format: AnswerFormat) -> Extraction:
-        extraction = Extraction(extract.read(self.prefix + response, answer_format))
-        extraction.visible = extract.drop_reasoning(response)
+    def _extract(self, doc: Mapping[str, Any], response: str) -> Extraction:
+        found = score.extract_from(doc, response, doc.get(OPENING_MARK, "") + self.prefix)
+        extraction = Extraction(found.answer)
+        extraction.visible = found.visible
         return extraction
 
 

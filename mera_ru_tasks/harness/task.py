@@ -14,11 +14,12 @@ from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.errors import DataError, TaskError
 from mera_ru_tasks.harness import patches, prompt
 from mera_ru_tasks.harness.fewshot import ShotsSampler
-from mera_ru_tasks.harness.filters import FlexibleExtract
+from mera_ru_tasks.harness.filters import OPENING_MARK, FlexibleExtract
 from mera_ru_tasks.judge import config
 from mera_ru_tasks.judge.fingerprint import METADATA, identity, judge_facts
 from mera_ru_tasks.logs.lmeval import SHOTS
 from mera_ru_tasks.paths import sample_folder
+from mera_ru_tasks.scoring.extract import opening_mark
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -140,6 +141,13 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 f"{self.task_name}: the model's tokenizer has no chat template for --apply_chat_template. Leave that "
                 "option out; for base models there are the `_prefill` tasks."
             ) from error
+
+    def apply_filters(self) -> Any:
+        """Filter the responses; the filters learn from each document whether its prompt opened a reasoning block."""
+        for instance in self._instances:
+            if mark := opening_mark(instance.args[0]):
+                instance.doc = {**instance.doc, OPENING_MARK: mark}
+        return super().apply_filters()
 
     def _prepare_judge(self) -> None:
         """Check the configured judge, if any, and record it in the results."""

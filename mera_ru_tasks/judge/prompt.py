@@ -176,11 +176,11 @@ def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = Tr
     """
     if not has_reference(doc):
         return NO_REFERENCE
-    if skip_exact and score.score_strict(doc, response)["exact_match"]:
-        return EXACT
     answer = shown_answer(response)
     if not neutral(answer):
-        return EMPTY
+        return EMPTY  # also a draft whose reasoning is still open
+    if skip_exact and score.score_strict(doc, response)["exact_match"]:
+        return EXACT
     reference = doc["outputs"].strip()
     is_list = AnswerFormat.of(doc).is_list
     entries = [entry.strip() for entry in reference.split(";")] if is_list else [reference]
@@ -194,5 +194,5 @@ def shown_answer(response: str) -> str:
     ones, where the conclusion is. It may be empty.
     """
     visible = extract.drop_reasoning(response)
-    marked = (extract.after_marker(visible) or "").strip()
+    marked = (extract.after_announcement(visible) or "").strip()
     return marked[:ANSWER_LIMIT] if marked else visible.strip()[-ANSWER_LIMIT:]

@@ -15,6 +15,7 @@ from mera_ru_tasks.errors import DataError, RunError
 from mera_ru_tasks.logs.lmeval import Sample, TaskLog, check_document, find_logs, is_ours, newest
 from mera_ru_tasks.logs.sidecar import ScoredSample
 from mera_ru_tasks.scoring import score, strict
+from mera_ru_tasks.scoring.extract import opening_mark
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 
 if TYPE_CHECKING:
@@ -97,14 +98,12 @@ def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def score_log(log: TaskLog, references: str | Path | None = None) -> list[ScoredSample]:
     """Score a log's responses in both filters by every metric but the judge's; without references, scores are empty."""
-    from mera_ru_tasks.harness import filters
-
-    extract = filters.FlexibleExtract(_prefix(log))
+    prefix = _prefix(log)
     rows = []
     for name in (STRICT, FLEXIBLE):
         for sample, doc in read_documents(log, name, references):
-            result = extract.apply([[sample.response]], [doc])[0] if name == FLEXIBLE else sample.response
-            rows.append(ScoredSample(sample, filters.process_results(doc, [result]), _reference(doc)))
+            scores = score.score_response(doc, sample.response, prefix=opening_mark(sample.prompt) + prefix)
+            rows.append(ScoredSample(sample, scores.strict if name == STRICT else scores.flexible, _reference(doc)))
     return rows
 
 
@@ -121,7 +120,8 @@ def judge_log(log: TaskLog, settings: Settings, references: str | Path | None = 
     from mera_ru_tasks.judge.run import judge
 
     documents = read_documents(log, STRICT, references)
-    judgements = judge([(doc, sample.response) for sample, doc in documents], settings, log.task)
+    responses = [(doc, opening_mark(sample.prompt) + sample.response) for sample, doc in documents]
+    judgements = judge(responses, settings, log.task)
     return [
         ScoredSample(
             sample,

@@ -15,7 +15,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _KEPT = re.compile(rf"[^{_DELETED}\sanethANETH]")
 
 # A word with its combining accents, so that an accent on its last letter is not cut off.
-WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
+WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
 
 # Characters that look like Cyrillic ones: Latin letters and Greek capitals.
 LOOK_ALIKES = str.maketrans("ABCEHKMOPTXYaceopxyΑΒΓΕ", "АВСЕНКМОРТХУасеорхуАВГЕ")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import re
+import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference, split_reference
-from mera_ru_tasks.scoring import extract
+from mera_ru_tasks.scoring.extract import Extraction, extract_answer
 from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, GroupPart
 from mera_ru_tasks.scoring.normalize import fold
 from mera_ru_tasks.scoring.strict import accepted_answers, exact_match, exact_match_plain
+
+# The inputs that hold the texts of the options, in the order of their letters.
+_OPTIONS = [f"option_{letter}" for letter in string.ascii_lowercase]
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,12 @@ class Scores:
     """The scores of one response.
 
     Attributes:
-        extracted: the answer that flexible extraction found, in canonical form; empty if none is unmistakable.
+        extraction: the answer that flexible extraction found, and which clause gave it or took it away.
         strict: the metrics of `strict-match` by name; empty if the document has no reference.
         flexible: the metrics of `flexible-extract` by name; empty if the document has no reference.
     """
 
-    extracted: str
+    extraction: Extraction
     strict: Mapping[str, Any]
     flexible: Mapping[str, Any]
 
@@ -36,14 +41,22 @@ def score_response(doc: Mapping[str, Any], response: str, *, prefix: str = "") -
     """Score one response in both filters, without lm-eval and without a judge.
 
     Args:
-        doc: a loaded document: at least `outputs`, `answer_format` and `meta`.
+        doc: a loaded document: at least `outputs`, `answer_format` and `meta`. Option texts come from its `inputs`.
         response: what the model wrote.
-        prefix: the end of the prompt that the response continues, as in the prefilled tasks; empty otherwise.
+        prefix: the end of the prompt that the response continues: `Ответ:` in the prefilled tasks, `<think>` if the
+            prompt opened a reasoning block (see `extract.opening_mark`); empty otherwise.
     """
-    extracted = extract.read(prefix + response, AnswerFormat.of(doc))
-    return Scores(
-        extracted, score_strict(doc, response), score_flexible(doc, extracted, extract.drop_reasoning(response))
-    )
+    extraction = extract_from(doc, response, prefix)
+    flexible = score_flexible(doc, extraction.answer, extraction.visible)
+    return Scores(extraction, score_strict(doc, response), flexible)
+
+
+def extract_from(doc: Mapping[str, Any], response: str, prefix: str = "") -> Extraction:
+    """Extract the answer of a response to a document (arguments as in `score_response`)."""
+    answer_format = AnswerFormat.of(doc)
+    inputs = doc.get("inputs") or {}
+    options = [inputs.get(name) or "" for name in _OPTIONS[: len(answer_format.choices)]] if inputs else ()
+    return extract_answer(prefix + response, answer_format, options=options if all(options) else ())
 
 
 def reference_digest(doc: Mapping[str, Any]) -> str:
@@ -131,6 +144,9 @@ def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
 _BETWEEN_ANSWERS = re.compile(r" ?[;,/] ?(?:(?:или|либо|и) )?| (?:или|либо|и) ")
 
 
+_HYPHEN = re.compile("[-‐‑]")
+
+
 def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
     """Return 1 if the extraction equals the reference after folding.
 
@@ -142,11 +158,23 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
     if answer_format.choices:
         letters, phrase = split_reference(reference, answer_format)
         given, given_phrase = split_reference(extraction, answer_format)
-        is_same = fold(given_phrase) == fold(phrase) or _answers(given_phrase) == _answers(phrase)
+        is_same = not set(_keys(given_phrase)).isdisjoint(_keys(phrase)) or _answers(given_phrase) == _answers(phrase)
         return int(given == letters and is_same)
-    entries = reference.split(";") if answer_format.is_list else [reference]
-    accepted = {fold(entry) for entry in entries} - {""}
-    return int(fold(extraction) in accepted or accepted.issuperset(_answers(extraction)))
+    accepted = _accepted_keys(reference, is_list=answer_format.is_list)
+    return int(not accepted.isdisjoint(_keys(extraction)) or accepted.issuperset(_answers(extraction)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _accepted_keys(reference: str, *, is_list: bool) -> frozenset[str]:
+    """Return the keys of all answers that the reference of a riddle accepts."""
+    entries = reference.split(";") if is_list else [reference]
+    return frozenset(key for entry in entries for key in _keys(entry)) - {""}
+
+
+@functools.lru_cache(maxsize=4096)
+def _keys(phrase: str) -> tuple[str, str]:
+    """Return the forms in which phrases are compared: folded, and with the words sorted, hyphens being spaces."""
+    return fold(phrase), " ".join(sorted(fold(_HYPHEN.sub(" ", phrase)).split()))
 
 
 def _answers(text: str) -> list[str]:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mera_ru_tasks.scoring.extract import read
 from tests.support.documents import README, page, text_of
-from tests.support.extraction_cases import PHRASE, SEVERAL, UNIT, flexible, strict
+from tests.support.extraction_cases import PHRASE, SEVERAL, UNIT, flexible, read, strict
 
 RUSSIAN_README = README.with_suffix(".ru.md")
 HEADER = re.compile(r"^\| .+ \| strict-match \| flexible-extract \|\n.*\n((?:\|.*\n)+)", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The worked cases of the scoring rules, in both pipelines."""
+"""The worked cases of the scoring rules in both filters, and responses as chat models write them."""
 
 import json
 from pathlib import Path
@@ -7,14 +7,17 @@ import pytest
 
 from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, flexible, strict
 
-VECTORS = [
-    json.loads(line) for line in Path(__file__).with_name("vectors.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+def cases(name):
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()]
 
 
-def format_of(vector):
+VECTORS, RESPONSES = cases("vectors.jsonl"), cases("responses.jsonl")
+
+
+def format_of(case):
     formats = {"enantiosemy": SEVERAL, "riddles_closed": PHRASE, "russian_regions": ONE}
-    return UNIT if vector["task"] == "russian_regions" and ";" in vector["outputs"] else formats[vector["task"]]
+    return UNIT if case["task"] == "russian_regions" and ";" in case["outputs"] else formats[case["task"]]
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["id"]))
@@ -24,5 +27,10 @@ def test_vector(vector):
     assert flexible(*arguments)["exact_match"] == vector["flexible"]
 
 
-def test_all_vectors_are_there():
-    assert len(VECTORS) == 82
+@pytest.mark.parametrize("case", RESPONSES)
+def test_response(case):
+    assert flexible(format_of(case), case["outputs"], case["response"])["exact_match"] == case["flexible"]
+
+
+def test_all_cases_are_there():
+    assert (len(VECTORS), len(RESPONSES)) == (81, 60)

@@ -1,7 +1,7 @@
 """What the tables of this folder share: the answer formats, and one check for a row of a table."""
 
 from mera_ru_tasks.data.benchmarks import ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT, PHRASE, SEVERAL_OF_SIX, AnswerFormat
-from mera_ru_tasks.scoring.extract import drop_reasoning, read
+from mera_ru_tasks.scoring.extract import drop_reasoning, extract_answer
 from mera_ru_tasks.scoring.score import score_flexible, score_strict
 
 SEVERAL, ONE, UNIT = SEVERAL_OF_SIX, ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT
@@ -9,6 +9,11 @@ FORMATS = (SEVERAL, ONE, UNIT, PHRASE)
 
 # A row of a table: the answer's format, the reference, the response, what is read, and whether that is right.
 Row = tuple[AnswerFormat, str, str, str, int]
+
+
+def read(response: str, answer_format: AnswerFormat) -> str:
+    """The answer that is extracted from a response."""
+    return extract_answer(response, answer_format).answer
 
 
 def document(answer_format: AnswerFormat, reference: str) -> dict:

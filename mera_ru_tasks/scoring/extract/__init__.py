@@ -1,52 +1,178 @@
-"""Reading a response as the model meant it, the pipeline `flexible-extract`.
+"""Extract the answer that a response means: the filter `flexible-extract`.
 
-Models wrap answers in reasoning, markup, quotes and explanations. The reading recovers an answer that is unmistakably
-there and never guesses: a letter picked out of a sentence is a false credit, which is worse than a miss. Its steps can
-be used alone: `drop_reasoning` → `after_marker` → `clean` → `parse_letters` or `parse_phrase`; `read` joins them. All
-it knows of a task is the `AnswerFormat`.
+The steps: `drop_reasoning`, `after_announcement`, `clean`, the answer at the head of the text, and the objections that
+the clauses behind it raise. Extraction never guesses: a false credit is worse than a miss, so a response without an
+unmistakable answer has none. All it knows of a task is the `AnswerFormat` and, if given, the texts of the options.
 
-Responses are hostile text, so every step is linear in their length: whole responses are only searched for fixed
-strings, and patterns run on a piece of at most `text.LIMIT` characters.
+Responses are hostile text, so every step is linear: whole responses are only searched for fixed strings, and other
+patterns run on pieces of limited length.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
 from mera_ru_tasks.data.benchmarks import AnswerFormat
-from mera_ru_tasks.scoring.extract.cleaning import clean, lines_of
-from mera_ru_tasks.scoring.extract.letters import parse_letters
-from mera_ru_tasks.scoring.extract.marker import after_marker
-from mera_ru_tasks.scoring.extract.options import join_letters, leaderboard_letters, letters_of_lines
-from mera_ru_tasks.scoring.extract.phrases import parse_phrase, parse_phrases
-from mera_ru_tasks.scoring.extract.reasoning import drop_reasoning
-from mera_ru_tasks.scoring.extract.units import letter_and_unit
-from mera_ru_tasks.scoring.extract.unmarked import read_bare
-from mera_ru_tasks.scoring.normalize import without_invisible
+from mera_ru_tasks.scoring.extract.announcement import after_announcement
+from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, objection_in, sentences_of
+from mera_ru_tasks.scoring.extract.cleaning import LIMIT, clean, lines_of
+from mera_ru_tasks.scoring.extract.letters import letter_mention, letters_at_head
+from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, items_of, letters_ending
+from mera_ru_tasks.scoring.extract.phrases import (
+    bare_phrase,
+    phrase_mention,
+    phrase_of_lines,
+    states_phrase,
+    unit_of_lines,
+)
+from mera_ru_tasks.scoring.extract.reasoning import drop_reasoning, opening_mark
+from mera_ru_tasks.scoring.extract.words import BULLET, kinds_of
+from mera_ru_tasks.scoring.normalize import WORD, fold, is_longer, normalize, without_invisible
 
-__all__ = ["after_marker", "clean", "drop_reasoning", "parse_letters", "parse_phrase", "read"]
+__all__ = ["Extraction", "after_announcement", "drop_reasoning", "extract_answer", "opening_mark"]
+
+_LATIN = re.compile("[A-Za-z]")
+_LIST_SIGN = re.compile("[,;/]")
+# What parts a letter from its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
+_LABEL = re.compile(r"[.):]|[ ]?[—–-] ?(?=\"?[А-ЯЁA-Z])")
+_LABEL_OF_UNIT = re.compile(r"[.):;,]| ?[—–-] ")
 
 
-def read(response: str, answer_format: AnswerFormat) -> str:
-    """Read a response as the answer it means.
+class Extraction(NamedTuple):
+    """The answer of a response, and why.
 
-    Returns:
-        The answer in canonical form (`А; Е`, `Б`, `Б; лужа`, `лапша`), or an empty string where none is unmistakable.
+    Attributes:
+        answer: in canonical form (`А; Е`, `Б`, `Б; лужа`, `лапша`); empty if none is unmistakable.
+        code: `given`; without an answer `reasoning-open`, `no-answer`, `unclear`, `out-of-range`, `too-many`,
+            `all-options`, `unclear-verdicts`, `another`, `denied`, `retracted` or `narrowed`.
+        clause: the text that gave the answer or took it away; empty if there is none.
+        visible: the response without its reasoning.
+    """
+
+    answer: str
+    code: str
+    clause: str = ""
+    visible: str = ""
+
+
+def extract_answer(response: str, answer_format: AnswerFormat, *, options: Sequence[str] = ()) -> Extraction:
+    """Extract the answer that a response means.
+
+    Args:
+        response: what the model wrote, behind the end of the prompt that it continues (`Ответ:`, `<think>`).
+        answer_format: the form of the answer.
+        options: the texts of the options in their order, if known.
     """
     visible = drop_reasoning(without_invisible(response))
-    marked = after_marker(visible)
-    return read_bare(visible, answer_format) if marked is None else _read_marked(marked, answer_format)
+    if not visible and response.strip():
+        return Extraction("", "reasoning-open")
+    texts = dict(zip(answer_format.choices, map(fold, options), strict=False)) if options else {}
+    announced = after_announcement(visible)
+    read = _unannounced if announced is None else _read
+    found = read(visible if announced is None else announced, answer_format, texts)
+    return Extraction(found.answer, found.code, found.clause.strip(" .,;:*\n"), visible)
 
 
-def _read_marked(text: str, answer_format: AnswerFormat) -> str:
-    """Read what stands behind a marker."""
-    letters = answer_format.choices
-    if letters and not answer_format.with_phrase and (found := leaderboard_letters(text, letters)):
-        return join_letters(found, answer_format)
-    cleaned = clean(text)
-    lines = lines_of(cleaned)
+def _read(text: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
+    """Read the answer at the head of a text."""
+    choices = answer_format.choices
+    if choices and not answer_format.with_phrase and (found := _plain_letters(text, choices)):
+        return _canonical(found, "", text, answer_format)
+    lines = lines_of(clean(text))
     if not lines:
-        return ""
-    if not letters:
-        return parse_phrases(lines)
-    if answer_format.with_phrase:
-        return letter_and_unit(lines, answer_format)
-    return join_letters(letters_of_lines(lines, letters, below=cleaned.startswith("\n")), answer_format)
+        return Extraction("", "no-answer")
+    if not choices:
+        answer = phrase_of_lines(lines)
+    elif answer_format.with_phrase:
+        answer = unit_of_lines(lines, choices)
+    else:
+        answer = answer_of_lines(lines, choices, texts)
+    return _without_objection(answer, lines[0], answer_format)
+
+
+def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat) -> Extraction:
+    """Return an answer unless the rest of its text objects to it."""
+    if answer.code:
+        return Extraction("", answer.code, clause)
+    choices, phrase = answer_format.choices, answer.phrase
+    parts = {fold(part) for part in (phrase, *_LIST_SIGN.split(phrase))} - {""} if phrase else ()
+    given = frozenset(answer.letters).union(parts)
+
+    def mention_in(mentioning: Clause) -> Mention:
+        letters = letter_mention(mentioning, choices) if choices else Mention()
+        if choices and not answer_format.with_phrase:
+            return letters
+        named = phrase_mention(mentioning, given)
+        if not letters.candidates:
+            return named
+        return letters._replace(statement=letters.statement or named.statement, alone=letters.alone or named.alone)
+
+    objection = objection_in(answer.rest, given, mention_in)
+    if objection is None:
+        return _canonical(answer.letters, phrase, clause, answer_format)
+    if objection.code == "joined" and phrase and objection.candidates.isdisjoint(choices):
+        joined = "; ".join([phrase, *sorted(objection.candidates)])
+        return _canonical(answer.letters, joined, objection.clause, answer_format)
+    return Extraction("", "another" if objection.code == "joined" else objection.code, objection.clause)
+
+
+def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: AnswerFormat) -> Extraction:
+    """Return letters, sorted and without doubles, with the phrase; nothing if there are too many for the format."""
+    distinct = sorted(set(letters))
+    if len(distinct) > answer_format.max_choices:
+        return Extraction("", "too-many", clause)
+    return Extraction("; ".join([*distinct, phrase] if phrase else distinct), "given", clause)
+
+
+def _plain_letters(text: str, choices: str) -> list[str]:
+    """Return the letters of a text that holds nothing else, as the leaderboard would read them; else none.
+
+    Not if one is Latin: of `A; Е` the leaderboard would drop the English article.
+    """
+    text = text.strip()
+    if len(text) > LIMIT or is_longer(text, len(choices)):
+        return []
+    found = [word.upper() for word in normalize(text).split()]
+    good = not _LATIN.search(text) and all(len(letter) == 1 and letter in choices for letter in found)
+    return found if good and found == sorted(set(found)) else []
+
+
+def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
+    """Read a response without an announcement: a first or last paragraph that is an answer, or a closing sentence."""
+    lines = lines_of(clean(visible))
+    if lines and _begins_with_answer(lines, answer_format):
+        return _read(visible, answer_format, texts)
+    closing = clean(visible[-LIMIT:])
+    sentence = next((sentence for sentence, _ in reversed([*sentences_of(closing)])), "")
+    if answer_format.choices:
+        letters, phrase = letters_ending(sentence, answer_format.choices), ""
+    else:
+        last = closing.rsplit("\n\n")[-1].strip()
+        letters, phrase = [], "" if "\n" in last else bare_phrase(last)
+        phrase = phrase or (bare_phrase(sentence) if states_phrase(sentence) else "")
+    found = letters or phrase
+    return _canonical(letters, phrase, sentence, answer_format) if found else Extraction("", "no-answer")
+
+
+def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bool:
+    """Return True if the first line is an answer alone, or one letter with a label and text, and no sentence."""
+    line, below = BULLET.sub("", lines[0]), lines[1] if len(lines) > 1 else ""
+    if not answer_format.choices:
+        return not below and bool(bare_phrase(line))
+    run = letters_at_head(line, answer_format.choices)
+    if run is None or not run.letters:
+        return False
+    if not WORD.search(run.rest):
+        # Prose that a line end breaks behind «В» goes on in lower case.
+        return not (run.letters[-1] in ("А", "В") and below[:1].islower())
+    if len(run.letters) > 1:
+        return ";" in line[: -len(run.rest)]  # no sentence begins like «А; Е»
+    label = (_LABEL_OF_UNIT if answer_format.with_phrase else _LABEL).match(run.rest)
+    first = WORD.search(line)
+    if run.led or label is None or first is None or (label[0] == "," and run.letters == ["А"]):  # «А, понятно»
+        return False
+    is_followed = not below or label[0] == ";" or next(kinds_of(below), "") == "reason"
+    is_label = first[0].isupper() or label[0] == ")"
+    return is_label and (is_followed or bool(items_of(below, answer_format.choices, {})))

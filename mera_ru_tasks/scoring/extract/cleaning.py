@@ -1,4 +1,4 @@
-"""Step 3 of reading a response: its first lines, cleaned of markup and of what nobody sees."""
+"""Step 3 of answer extraction: the text in lines, without markup and invisible characters."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import html
 import re
 import unicodedata
 
-from mera_ru_tasks.scoring.extract.text import LIMIT
 from mera_ru_tasks.scoring.normalize import WORD, without_stress
 
-# An answer has at most so many lines: a long list is none.
-_MOST_LINES = 40
+# Patterns only run on text of at most twice this length. A longer first line holds no answer.
+LIMIT = 2000
+
 _SPECIAL_TOKEN = re.compile(
     r"""
     <[|｜][^<>|｜\n]{1,40}[|｜]>                    # <|im_end|>, <|eot_id|>, DeepSeek's <｜end▁of▁sentence｜>
@@ -41,32 +41,31 @@ _QUOTE = re.compile("[«»‹›„“”‟″〝〞「」『』]")
 _FENCE = re.compile(r"^ *```[A-Za-z]* *$", re.MULTILINE)
 _STAR_BULLET = re.compile(r"^[ >]*[*+](?= )", re.MULTILINE)
 _LINE_MARKUP = re.compile(r"^[ >]*(?:#{1,6}(?= )|>+) *", re.MULTILINE)
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _EMPHASIS = re.compile(r"[*`]+|~~")
+_SENTENCE_START = re.compile(r"[.!?\n]\s|$")
 _UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
 
 def clean(text: str) -> str:
-    r"""The first lines of a text, without markup, special tokens, invisible characters and stress marks.
+    r"""Return a text without markup, special tokens, invisible characters, struck-out text and stress marks.
 
-    Returns:
-        At most `LIMIT` characters of whole lines; empty if the first line alone is longer. Special tokens are line
-        ends, bullets are `-`, quotes are `"`, every space is a plain one, and compatibility forms (full-width, circled)
-        are plain characters. It begins with `\n` where the text begins on a later line than the first.
+    Of a long text only whole lines from its first and its last `LIMIT` characters are kept; nothing if the first line
+    alone is longer. Special tokens become line ends, bullets become `-`, quotes become `"`, every space is a plain one,
+    and compatibility forms (full-width, circled) become plain characters.
     """
-    stripped = text.lstrip()
-    below = "\n" in text[: len(text) - len(stripped)]
-    piece = _first_lines(stripped)
+    piece = _without_middle(text.lstrip())
     piece = _QUOTE.sub('"', html.unescape(piece) if "&" in piece else piece)
     if "  " in piece or not _CLEAN.fullmatch(piece):
         piece = _without_markup(piece)
-    return ("\n" if below else "") + piece.rstrip()
+    return piece.rstrip()
 
 
 def _without_markup(piece: str) -> str:
     piece = _LINE_END.sub("\n", without_stress(piece))
-    piece = _first_lines(unicodedata.normalize("NFKC", piece))  # which may make eighteen characters of one
+    piece = _without_middle(unicodedata.normalize("NFKC", piece))  # which may make eighteen characters of one
     piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
-    piece = _LATEX.sub(" ", piece)
+    piece = _STRUCK.sub("", _LATEX.sub(" ", piece))
     piece = _INVISIBLE.sub("", piece)
     piece = _SPACES.sub(" ", _SPACE.sub(" ", piece))
     piece = _LINE_MARKUP.sub("", _STAR_BULLET.sub("-", _FENCE.sub("", piece)))
@@ -74,17 +73,18 @@ def _without_markup(piece: str) -> str:
     return _UNDERSCORES.sub("", piece) if "_" in piece else piece
 
 
-def _first_lines(text: str) -> str:
-    """At most `LIMIT` characters of a text, in whole lines."""
-    return text if len(text) <= LIMIT else text[: max(0, text.rfind("\n", 0, LIMIT + 1))]
+def _without_middle(text: str) -> str:
+    """Keep whole lines from the beginning of a long text and whole sentences from its end."""
+    if len(text) <= 2 * LIMIT:
+        return text
+    first = text[: max(0, text.rfind("\n", 0, LIMIT + 1))]
+    last = text[-LIMIT:]
+    start = _SENTENCE_START.search(last)
+    return f"{first}\n{last[start.end() if start else 0 :]}" if first else ""
 
 
 def lines_of(text: str) -> list[str]:
-    """The first lines of a cleaned text from the first with a word on, stripped; a later one without words is empty."""
-    first = WORD.search(text)
-    begin = text.rfind("\n", 0, first.start()) + 1 if first else len(text)
-    lines = text[begin:].rstrip().split("\n", _MOST_LINES)[:_MOST_LINES] if first else []
-    lines = [line.strip() if WORD.search(line) else "" for line in lines]
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+    """Return the lines of a cleaned text from the first with a word, stripped; later lines without words are empty."""
+    lines = [line.strip() if WORD.search(line) else "" for line in text.split("\n")]
+    first = next((number for number, line in enumerate(lines) if line), len(lines))
+    return lines[first:]

@@ -1,140 +1,173 @@
-"""Step 4 of reading a response, for options: the letters that a line answers with."""
+"""Step 4 of answer extraction, for options: the letters at the head of a line, and those that a clause names."""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
+from typing import NamedTuple
 
+from mera_ru_tasks.scoring.extract.clauses import Clause, Mention
+from mera_ru_tasks.scoring.extract.words import kind_of
 from mera_ru_tasks.scoring.normalize import LOOK_ALIKES, WORD
 
-# Words that may lead over to letters or follow them, «подходит Б» and «Б подходит»; and those that only lead over.
-# «Неверный» and its like are not among them: with those a letter is no answer.
-AFFIRMING = frozenset(
-    """
-    подходит подходят верен верна верно верны верный верные верным верными правильный правильные правильно правильным
-    правильными является являются вариант варианты ответ ответы текст
-    """.split()
-)
-LEAD_WORDS = AFFIRMING | frozenset(
-    """
-    это только конечно разумеется очевидно безусловно несомненно выбираю будет под
-    варианта вариантом вариантами ответа буква буквы букву буквой буквами опция опции пункт пункты
-    номер тексты фраза фразы фразу продолжение продолжения подходящий подходящие следующий следующие
-    """.split()
-)
-# Before these, «А» is a letter rather than a conjunction: «А тоже подходит».
-JUDGING = AFFIRMING | {"тоже", "также"}
-_AND = frozenset(["и", "and", "плюс"])
-# Single letters that are also words of a sentence.
+_LEADING = frozenset({"lead", "choice", "approval", "link", "narrowing", "addition"})
+_AND = frozenset(["и", "and"])
+# Single letters that are also words of a sentence, and those that abbreviate a word before a name: «г. Тверь».
 _ONE_LETTER_WORDS = frozenset("АВИОУКСЯI")
-# Lower-case letters that abbreviate a word before a name: «г. Тверь», «д. Сосновка».
 _ABBREVIATIONS = frozenset("гд")
-# A single letter in quotes, which are as good as none, or in brackets, which are as good as the closing one: `Б) text`.
+# Kinds of words before which «А» is a letter rather than a conjunction: «А тоже подходит».
+_JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
+# A single letter in quotes, which are dropped, or in brackets, of which the closing one is kept: `Б) text`.
 _LETTER = r" ?([^\W\d_]) ?"
 _QUOTED = re.compile(rf"\"{_LETTER}\"|'{_LETTER}'|{{{_LETTER}}}|<{_LETTER}>")
 _IN_BRACKETS = re.compile(rf"\({_LETTER}\)|\[{_LETTER}\]")
 _CLOSING = re.compile(r"[\s\"')\]}>]+")
-_SIGNS = ("", ";", ",", "/", "|", "&", "+", "•", ".;", ".,")
-# All that may stand between two letters of an answer, without spaces and what closes quotes and brackets.
-_SEPARATORS = frozenset(sign + word for sign in _SIGNS for word in ("", *_AND, "атакже"))
+# What may stand between two letters of an answer, without spaces and closing signs.
+_SEPARATORS = frozenset(
+    sign + word for sign in ("", ";", ",", "/", "|", "&", "+", "•", "、", ".;", ".,") for word in ("", *_AND, "атакже")
+)
+_CAPITAL = re.compile(r"[А-ЯA-ZΑ-Ωбгде](?<![^\W_].)(?<![бгде](?=[.-]))(?![^\W_]|[\u0300-\u036f]|-\w)")
+# This many words of a line are looked at.
+_MOST_WORDS = 60
 
 
-def parse_letters(line: str, letters: str) -> tuple[list[str], str] | None:
-    """Read option letters at the head of a line.
+class Run(NamedTuple):
+    """Letters at the head of a line.
 
-    Args:
-        line: cleaned text.
-        letters: the task's letters.
-
-    Returns:
-        The letters as written, in the task's alphabet, and the rest of the line behind them; None where the line does
-        not begin with letters, or where one of them is outside the task's range.
+    Attributes:
+        letters: in the task's alphabet, as written; empty if one is outside the range.
+        rest: the line behind them.
+        led: True if other words stand before them.
     """
-    first = WORD.search(line)
-    if first is None or (len(first[0]) > 1 and first[0].lower() not in LEAD_WORDS and not _run(first[0], letters)):
-        return None  # most lines are settled by their first word
+
+    letters: list[str]
+    rest: str
+    led: bool
+
+
+def letters_at_head(line: str, choices: str) -> Run | None:
+    """Read the option letters at the head of a line, behind words such as «вариант»; None if it begins otherwise."""
     line = _IN_BRACKETS.sub(lambda match: f"{match[match.lastindex or 0]})", line)
     line = _QUOTED.sub(lambda match: match[match.lastindex or 0], line)
-    words = _Words(line)
-    at = 0
-    while (word := words.get(at)) is not None and word[0].lower() in LEAD_WORDS:
-        at += 1
-    if word is None:
+    words = list(islice(WORD.finditer(line), _MOST_WORDS))
+    first = 0
+    while first < len(words) and _leads(words, first):
+        first += 1
+    if first == len(words):
         return None
-    run = _run(word[0], letters)
-    if run and words.get(at + 1) is None:
-        return run, line[word.end() :]
+    run = _run(words[first][0], choices)
+    if run and first + 1 == len(words):
+        return Run(run, line[words[first].end() :], first > 0)
     found: list[str] = []
-    end = word.start()
+    at, end = first, words[first].start()
     while True:
         at += _conjunction(words, at)
-        word, letter = words.get(at), _letter_at(words, at, letters)
-        if word is None or letter is None or _CLOSING.sub("", line[end : word.start()].lower()) not in _SEPARATORS:
+        letter = _letter_at(line, words, at, choices)
+        if letter is None:
+            break
+        gap = line[end : words[at].start()].lower()
+        if _CLOSING.sub("", gap) not in _SEPARATORS:
             break
         if not letter:
-            return None
+            if found and gap.strip() == ")":
+                break  # the option's text: «Б) Я у неё…»
+            return Run([], "", first > 0)
         found.append(letter)
-        end = word.end()
+        end = words[at].end()
         at += 1
-    return (found, line[end:]) if found else None
+    return Run(found, line[end:], first > 0) if found else None
 
 
-class _Words:
-    """The words of a line, found one by one as they are asked for: few are."""
-
-    def __init__(self, line: str) -> None:
-        self.line = line
-        self._found: list[re.Match[str]] = []
-        self._coming = WORD.finditer(line)
-
-    def get(self, at: int) -> re.Match[str] | None:
-        """The word number `at`, from 0; None behind the last."""
-        while len(self._found) <= at:
-            word = next(self._coming, None)
-            if word is None:
-                return None
-            self._found.append(word)
-        return self._found[at]
+def _leads(words: list[re.Match[str]], at: int) -> bool:
+    """Return True if a word only leads over to the letters."""
+    word = words[at][0]
+    if len(word) > 1 or word.lower() in _AND:
+        return kind_of(word) in _LEADING
+    # «в тексте Б»: a preposition, unless signs part it from the next word
+    following = words[at + 1] if at + 1 < len(words) else None
+    return (
+        word in "ав"
+        and following is not None
+        and following.start() - words[at].end() == 1
+        and kind_of(following[0]) in ("choice", "link")
+        and len(following[0]) > 1
+    )
 
 
-def _run(word: str, letters: str) -> list[str]:
-    """The letters of a word that is several of them without separators, capital and in order: `АЕ`; else none."""
-    if not (1 < len(word) <= len(letters) and word.isupper()):
+def _run(word: str, choices: str) -> list[str]:
+    """Return the letters of a word that is several of them, capital and in order (`АЕ`); else none."""
+    if not (1 < len(word) <= len(choices) and word.isupper()):
         return []
     found = list(word.translate(LOOK_ALIKES))
-    return found if found == sorted(set(found)) and set(found) <= set(letters) else []
+    return found if found == sorted(set(found)) and set(found) <= set(choices) else []
 
 
-def _conjunction(words: _Words, at: int) -> int:
-    """How many words the «и» or «а также» takes that stands at `at`."""
-    word, following = words.get(at), words.get(at + 1)
-    if word is None or following is None:
+def _conjunction(words: list[re.Match[str]], at: int) -> int:
+    """Return how many words the «и» or «а также» takes that stands at `at`."""
+    pair = [word[0].lower() for word in words[at : at + 2]]
+    if len(pair) < 2:
         return 0
-    if word[0].lower() in _AND:
-        return 1
-    return 2 if word[0] == "а" and following[0] == "также" else 0
+    return 1 if pair[0] in _AND else 2 if pair == ["а", "также"] else 0
 
 
-def _letter_at(words: _Words, at: int, letters: str) -> str | None:
-    """The option letter that a word of a line is: "" for a letter outside the range, None for a word of a sentence."""
-    word, following = words.get(at), words.get(at + 1)
-    letter = as_letter(word[0], letters) if word is not None else None
-    if word is None or letter is None or following is None:
+def _letter_at(line: str, words: list[re.Match[str]], at: int, choices: str) -> str | None:
+    """Return the option letter that a word is: "" for one outside the range, None for a word of a sentence."""
+    if at >= len(words):
+        return None
+    word, following = words[at], words[at + 1] if at + 1 < len(words) else None
+    letter = as_letter(word[0], choices)
+    if letter is None or following is None:
         return letter
-    if not letter and word[0].islower() and words.line[word.end()] == ".":
-        return None  # an abbreviation, as in «т. к.»
+    if not letter and word[0].islower() and line[word.end()] in ". ":
+        return None  # an abbreviation or a preposition, as in «т. к.»
     if len(following[0]) == 1 or following[0].lower() in _AND:
         return letter
-    gap = words.line[word.end() : following.start()].strip()
+    gap = line[word.end() : following.start()].strip()
     is_function_word = word[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (
-        (not gap and following[0].lower() not in JUDGING) or (gap == "," and word[0].islower())
+        (not gap and (kind_of(following[0]) not in _JUDGING or following[0] == "не"))
+        or (gap == "," and word[0].islower())
     )
     is_abbreviation = word[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
     return None if is_function_word or is_abbreviation else letter
 
 
-def as_letter(word: str, letters: str) -> str | None:
-    """The option letter that a word looks like: "" for one outside the range, None for a longer word or a digit."""
+def as_letter(word: str, choices: str) -> str | None:
+    """Return the option letter that a word looks like: "" for one outside the range, None for a longer word."""
     if len(word) != 1 or not word.isalpha():
         return None
     letter = word.translate(LOOK_ALIKES).upper()
-    return letter if letter in letters else ""
+    return letter if letter in choices else ""
+
+
+def letters_in(text: str, choices: str) -> list[tuple[str, int]]:
+    """Return the option letters that a clause names, with their places; «А» and «В» as its first words are none."""
+    found = []
+    for match in _CAPITAL.finditer(text):
+        letter = as_letter(match[0], choices)
+        if letter and not _begins_sentence(text, match):
+            found.append((letter, match.start()))
+    return found
+
+
+def _begins_sentence(text: str, capital: re.Match[str]) -> bool:
+    """Return True if a capital is a conjunction or preposition as the first word of a clause."""
+    following = WORD.search(text, capital.end())
+    if capital[0].translate(LOOK_ALIKES) not in _ONE_LETTER_WORDS or following is None:
+        return False
+    if WORD.search(text, 0, capital.start()) or len(following[0]) == 1:
+        return False
+    if following[0] == "не" and _CAPITAL.match(text, following.end() + 1):
+        return True  # «А не Б»
+    return text[capital.end() : following.start()] in (" ", ", ") and kind_of(following[0]) not in _JUDGING
+
+
+def letter_mention(clause: Clause, choices: str) -> Mention:
+    """Return the letters that a clause names. They are stated if it has no other content, or approves of them."""
+    found = letters_in(clause.text, choices)
+    if not found:
+        return Mention()
+    places = {place for _, place in found}
+    others = [kind for token, kind in zip(clause.tokens, clause.kinds, strict=True) if token.start() not in places]
+    pure = "" not in others
+    is_first = clause.tokens[0].start() in places
+    return Mention(frozenset(letter for letter, _ in found), pure or "approval" in others, pure, is_first)

@@ -1,140 +1,212 @@
-"""Step 5 of reading a response, for options: the letters of a line and of several lines, in canonical form."""
+"""Step 4 of answer extraction, for options: the letters of an answer, which may be a list with texts or verdicts."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from mera_ru_tasks.data.benchmarks import AnswerFormat
-from mera_ru_tasks.scoring.extract import tails
-from mera_ru_tasks.scoring.extract.letters import AFFIRMING, LEAD_WORDS, parse_letters
-from mera_ru_tasks.scoring.extract.mentions import further_labels, is_taken_back, named, without_refuted
-from mera_ru_tasks.scoring.extract.text import BULLET, LIMIT
-from mera_ru_tasks.scoring.normalize import WORD, is_longer, normalize
+from mera_ru_tasks.scoring.extract.clauses import sentences_of
+from mera_ru_tasks.scoring.extract.letters import as_letter, letters_at_head, letters_in
+from mera_ru_tasks.scoring.extract.words import BULLET, MARK, kind_of, kinds_of, tokens_of
+from mera_ru_tasks.scoring.normalize import WORD, fold
 
-_LATIN = re.compile("[A-Za-z]")
+# A further letter with its option's text: «…; Д. text», «…), Д) text», «… . Д) text».
+_LABEL = re.compile(r"(?P<before>[;,.!?)\"]) ?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(=—–-]| \")")
+# What may follow letters without a sign, and behind a comma after «А», which may be a conjunction.
+_FOLLOWING_KINDS = frozenset({"reason", "approval", "negation", "denial", "addition", "or"})
+_FOLLOWING = re.compile(r"\W*(?:так как|т\. ?к\.|а не\b)", re.IGNORECASE)
+_SHARE = re.compile(r"\W*(?:\d{1,2}(?:[.,]\d+)? ?%|[01][.,]\d)")
+_VERDICTS = {
+    "1": "right",
+    "y": "right",
+    "+": "right",
+    "0": "wrong",
+    "n": "wrong",
+    "-": "wrong",
+    "–": "wrong",
+    "—": "wrong",
+}
+_VERDICT_OF_KIND = {"approval": "right", "denial": "wrong"}
+_EXCEPT = re.compile(r"\W*вс[её]\b[^.\n]{0,40}\bкроме\b", re.IGNORECASE)
+_HEADING = frozenset({"lead", "link", "choice", "approval", "topic"})
+# Kinds of words with which a sentence does not give the letters that end it.
+_NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "example", "retraction"})
+_MOST_WORDS_BEFORE = 10
 
 
-@dataclass(frozen=True)
-class Letters:
-    """What a line answers with.
+class Item(NamedTuple):
+    """One entry of an answer: letters and the text behind them.
 
-    Attributes:
-        found: option letters in the task's alphabet, as written: unsorted, perhaps twice.
-        explained: whether the line says more than the letters.
-        listed: whether the line begins with a bullet or a number.
+    `style` is the sign between letters and text; without text it tells whether the line begins with a bullet.
     """
 
-    found: list[str]
-    explained: bool
-    listed: bool
+    letters: list[str]
+    text: str
+    style: str
 
 
-def letters_of_line(line: str, letters: str) -> Letters | None:
-    """The letters that a whole line answers with, where the rest of it only explains them; None where it is not so."""
-    text = BULLET.sub("", line)
-    listed = text != line
-    parsed = parse_letters(text, letters)
-    if parsed is None or tails.is_crossed(text):
-        return None
-    found = parsed[0]
-    rest = without_refuted(found, parsed[1], letters)
-    if rest is None or tails.is_table(rest):
-        return None
-    if tails.narrows(rest) and named(rest, letters) & set(found) not in (set(), set(found)):
-        return None  # «А; Б; В — варианты, верен только А»
-    following = WORD.search(rest)
-    if following is None or tails.gives_reason(rest):
-        return Letters(found, following is not None, listed)
-    further = further_labels(found, rest, letters)
-    if further is None or not (further or _begins_explanation(rest, following)):
-        return None
-    return Letters(found + further, True, listed)
+class Answer(NamedTuple):
+    """What a text answers with, and the rest of the text, which may object; or a code that says why it answers not."""
+
+    letters: list[str]
+    rest: str = ""
+    code: str = ""
+    phrase: str = ""
 
 
-def _begins_explanation(rest: str, following: re.Match[str]) -> bool:
-    """Whether what stands behind letters, from the word `following` on, is an explanation or the option's text."""
-    gap = rest[: following.start()]
-    if tails.takes_back(rest) or tails.is_doubtful(gap, following[0]):
-        return False
-    if all(word[0].lower() in AFFIRMING for word in WORD.finditer(rest)):
-        return True
-    sign = tails.sign_behind_letters(gap)
-    if sign in ("", ",", ";"):
-        is_text = len(following[0]) > 1 and not following[0].isdigit()
-        return is_text and (sign == ";" or following[0][0].isupper())
-    return sign not in ("/", "|", "&", "+")
-
-
-def join_letters(found: list[str], answer_format: AnswerFormat) -> str:
-    """The letters in canonical form, sorted and without doubles; empty if there are more than the format allows."""
-    distinct = sorted(set(found))
-    return "; ".join(distinct) if len(distinct) <= answer_format.max_choices else ""
-
-
-def leaderboard_letters(text: str, letters: str) -> list[str]:
-    """The letters as the leaderboard would match them, so that this reading never falls below that one; else none.
-
-    Not where one is Latin: of `A; Е` the leaderboard would drop the English article.
-    """
-    text = text.strip()
-    if len(text) > LIMIT or is_longer(text, len(letters)):
-        return []
-    found = [word.upper() for word in normalize(text).split()]
-    good = not _LATIN.search(text) and all(len(letter) == 1 and letter in letters for letter in found)
-    return found if good and found == sorted(set(found)) else []
-
-
-def letters_of_lines(lines: list[str], letters: str, *, below: bool) -> list[str]:
-    """Read letters from the first line, and from the lines that go on with it; none where no answer is unmistakable.
+def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
+    """Read letters from the first line, and from the lines that go on with it.
 
     Args:
-        lines: cleaned lines; an empty one ends a paragraph.
-        letters: the task's letters.
-        below: whether the first line stands below the marker's line, so that it may begin a list.
+        lines: cleaned lines, the first one not empty; an empty line ends a paragraph.
+        choices: the task's letters.
+        texts: the folded text of each option, as far as known.
     """
-    if all(word[0].lower() in LEAD_WORDS for word in WORD.finditer(lines[0])):  # «следующие варианты:»
-        lines, below = _from_first(lines[1:]), True
-    first = letters_of_line(lines[0], letters) if lines else None
-    if first is None:
-        return []
-    found = list(first.found)
-    near = True
-    for number, line in enumerate(lines[1:], start=1):
-        if not line:
-            near = first.listed or below
+    is_heading = len(lines) > 1 and all(kind in _HEADING for kind in kinds_of(lines[0]))
+    if is_heading and not letters_at_head(lines[0], choices):  # «следующие варианты:»
+        lines = lines[next((number for number, line in enumerate(lines) if number and line), 0) :]
+    items = items_of(lines[0], choices, texts)
+    if items is None:
+        return Answer([], code="out-of-range")
+    if not items or not may_follow(items[0].letters, items[0].text):
+        return _from_sentence(lines, choices, texts)
+    first, gap, closed = items[0], False, False
+    rest = []
+    for line in lines[1:]:
+        word = WORD.search(line)
+        closed = closed or (word is not None and kind_of(word[0]) == "reason")
+        more = items_of(line, choices, texts) if word and not closed else []
+        if more is None:
+            return Answer([], code="out-of-range")
+        is_near = is_heading or not gap or first.style != "bare"
+        if more and all(item.style == first.style for item in more) and is_near:
+            items += more
+        else:
+            rest.append(line)
+        gap = gap or not line
+    return _judged(items, rest, choices)
+
+
+def items_of(line: str, choices: str, texts: Mapping[str, str]) -> list[Item] | None:
+    """Return the entries of a line; empty if it begins otherwise, None if a letter is outside the range."""
+    text = BULLET.sub("", line)
+    run = letters_at_head(text, choices)
+    if run is None or not run.letters:
+        return None if run else []
+    bare = "bullet" if text != line else "bare"
+    letters, begin, sign = run.letters, 0, _sign(run.rest)
+    if texts and fold(run.rest) == texts[letters[-1]]:
+        return [Item(letters, "", sign)]
+    items: list[Item] = []
+    for label in _LABEL.finditer(run.rest):
+        letter = as_letter(label["letter"], choices)
+        if letter is None or _sign(label["sign"]) != sign or not (label["letter"].isupper() or sign == ")"):
             continue
-        more = letters_of_line(line, letters)
-        if more is None or not near or not _goes_on(first, found[-1], more):
-            taken_back = is_taken_back(lines[number:], found, letters)
-            return found if _only_follows(line, found, first, letters) and not taken_back else []
-        if first.explained and any(map(tails.refutes, lines[: number + 1])):
-            return []
-        found += more.found
-    return found
+        if (sign == "." and label["before"] == ",") or (label["before"] in ".!?" and letter <= letters[-1]):
+            continue  # an initial, or the first word of a sentence
+        if not letter:
+            return None
+        items.append(Item(letters, run.rest[begin : label.start("letter")], sign))
+        letters, begin = [letter], label.end("letter")
+    rest = run.rest[begin:]
+    items.append(Item(letters, rest, sign if WORD.search(rest) else bare))
+    marks = "".join(MARK.findall(text[: len(text) - len(run.rest)]))  # «✅ А»
+    items[0] = items[0]._replace(text=f"{marks} {items[0].text}") if marks else items[0]
+    return items
 
 
-def _from_first(lines: list[str]) -> list[str]:
-    """The lines from the first that is not empty."""
-    return lines[next((number for number, line in enumerate(lines) if line), len(lines)) :]
+def _sign(text: str) -> str:
+    """Return the sign between letters and their text, past closing quotes; all dashes are one."""
+    sign = text.lstrip("\"']}> ")[:1]
+    return "-" if sign in ("–", "—") else "" if sign.isalnum() else sign
 
 
-def _goes_on(first: Letters, last: str, more: Letters) -> bool:
-    """Whether a line goes on with the list that `first` begins: options with text, if unmarked, only in their order."""
-    same_kind = (first.explained, first.listed) == (more.explained, more.listed)
-    return same_kind and (more.listed or not more.explained or last < more.found[0])
+def _verdict(text: str) -> str:
+    """Return what the text behind a letter says of it: `right`, `wrong`, `share`; empty if it is no verdict."""
+    bare = text.strip(' .,;:()="—–-')
+    if bare.lower() in _VERDICTS or _SHARE.match(bare):
+        return _VERDICTS.get(bare.lower(), "share")
+    kinds = list(itertools.islice((kind for kind in kinds_of(text) if kind not in ("link", "lead")), 2))
+    return "wrong" if kinds == ["negation", "approval"] else _VERDICT_OF_KIND.get(kinds[0], "") if kinds else ""
 
 
-def _only_follows(line: str, found: list[str], first: Letters, letters: str) -> bool:
-    """Whether a line below an answer is none of its business.
+def is_doubtful(text: str) -> bool:
+    """Return True if the signs behind letters question them, trail off, or join them to a word: «Г-н», «А—Е»."""
+    word = WORD.search(text)
+    gap = text[: word.start()] if word else ""
+    return gap == "-" or (gap in ("–", "—") and word is not None and len(word[0]) == 1) or "?" in gap or ".." in gap
 
-    It is not where it hedges the answer, or where other letters begin it and it cannot be told from the answer: both
-    are nothing but letters, or both are options with text, so that the lines may go through the wrong options too.
-    """
-    line = BULLET.sub("", line)
-    if tails.hedges(line) and named(line, letters):
-        return False
-    parsed = parse_letters(line, letters)
-    if parsed is None or set(parsed[0]) <= set(found):
+
+def may_follow(letters: Sequence[str], text: str) -> bool:
+    """Return True if what stands behind the letters may explain them, rather than go on with their sentence."""
+    word = WORD.search(text)
+    if word is None:
         return True
-    return not first.explained and WORD.search(parsed[1]) is not None
+    sign = _sign(text)
+    if is_doubtful(text) or sign in ("/", "|", "&", "+"):
+        return False
+    if sign not in ("", ","):
+        return len(word[0]) > 1 or sign != ";"
+    if kind_of(word[0]) in _FOLLOWING_KINDS or _FOLLOWING.match(text):
+        return True
+    is_word = len(letters) == 1 and letters[0] in "АВ"  # «А, понятно»
+    return (sign == "," and not is_word) or (word[0][0].isupper() and len(word[0]) > 1)
+
+
+def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer:
+    """Return the letters of a list; of a list that judges options, those judged as right."""
+    letters = [letter for item in items for letter in item.letters]
+    if len(items) == 1:
+        return Answer(letters, "\n".join([items[0].text, *below]))
+    verdicts = [_verdict(item.text) for item in items]
+    if not any(verdicts):
+        goes_through_all = set(letters) == set(choices) and items[0].style not in ("bare", "bullet")
+        return Answer([], code="all-options") if goes_through_all else Answer(letters, "\n".join(below))
+    if not set(verdicts) <= {"right", "wrong"}:
+        return Answer([], code="unclear-verdicts")
+    right = [
+        letter for item, verdict in zip(items, verdicts, strict=True) if verdict == "right" for letter in item.letters
+    ]
+    return Answer(right, "\n".join(below), "" if right else "denied")
+
+
+def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
+    """Read letters that end the first sentence, the option whose text stands alone, or all options but some."""
+    sentence = next((sentence for sentence, _ in sentences_of(lines[0])), "")
+    found = letters_ending(sentence, choices, any_words=True)
+    excluded = _EXCEPT.match(sentence)
+    if excluded is not None:
+        run = letters_at_head(sentence[excluded.end() :], choices)
+        is_clear = run is not None and not WORD.search(run.rest)
+        found = [letter for letter in choices if letter not in run.letters] if run and is_clear else []
+    if found:
+        return Answer(found, "\n".join([lines[0].partition(sentence)[2], *lines[1:]]))
+    same = [letter for letter, text in texts.items() if text and text == fold(lines[0])]
+    return Answer(same, "\n".join(lines[1:])) if len(same) == 1 else Answer([], code="unclear")
+
+
+def letters_ending(sentence: str, choices: str, *, any_words: bool = False) -> list[str]:
+    """Return the letters that a sentence gives at its end: «подходит только фраза А».
+
+    Args:
+        sentence: cleaned.
+        choices: the task's letters.
+        any_words: allow words of content before «текст», «вариант» or a sign before the letters.
+    """
+    places = letters_in(sentence, choices)
+    if not places:
+        return []
+    before = tokens_of(sentence[: places[0][1]])
+    run = letters_at_head(sentence[places[0][1] :], choices)
+    kinds = [kind_of(token[0]) for token in before]
+    if run is None or WORD.search(run.rest) or not _NOT_GIVING.isdisjoint(kinds) or len(before) > _MOST_WORDS_BEFORE:
+        return []
+    if any_words:
+        gap = sentence[before[-1].end() : places[0][1]].strip(' "') if before else ":"
+        leads_over = gap in (":", "—", "–", "-") or (not gap and kinds[-1] in ("choice", "approval", "narrowing"))
+    else:
+        is_aside = bool(before) and before[0][0].lower() in ("в", "на") and "approval" not in kinds  # «В ответ Г»
+        leads_over = "" not in kinds and not is_aside
+    return run.letters if leads_over else []

@@ -1,162 +1,233 @@
-"""Step 4 of reading a response, for riddles and language units: the word or phrase that a line answers with."""
+"""Step 4 of answer extraction, for riddles and language units: the word or phrase that a text answers with."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
-from mera_ru_tasks.scoring.extract import tails
-from mera_ru_tasks.scoring.extract.text import BULLET
+from mera_ru_tasks.scoring.extract.clauses import Clause, Mention
+from mera_ru_tasks.scoring.extract.letters import letters_at_head
+from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, may_follow
+from mera_ru_tasks.scoring.extract.words import BULLET, MARK, kind_of, kinds_of, tokens_of
 from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
-# A phrase of more words is a sentence.
-_MOST_WORDS = 8
-# A response without a marker is a phrase only up to so many words, and with a full stop only if it is one word.
-_MOST_BARE_WORDS = 4
-_SENTENCE_WORDS = frozenset(
-    """
-    не нет ни но я мы ты вы он она оно они мне меня что чтобы если как когда где кажется думаю знаю можно нужно
-    подходит подходят верно правильно тоже также
-    """.split()
-)
+# A longer phrase is a sentence. What only a clause names, or a list adds, is shorter.
+_MOST_WORDS, _MOST_NAMED, _MOST_JOINED = 8, 4, 3
+_UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
 _NO_ANSWER = re.compile(
-    r"(?:я )?(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет ответа|ответа нет|нет данных|отсутствует"
+    r"(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет ответа|ответа нет|нет данных|отсутствует"
     r"|(?:нет|none|null|n/a)$)\b"
 )
-# What leads over to a phrase: «это», «слово "…"», «отгадка —». A noun with no sign behind may be part of the answer.
-_LEAD = re.compile(
-    r"""
-    (?:
-        это(?:\sже)?[:,]?\s(?:[—–-]\s)?
-        | (?:конечно(?:\sже)?|разумеется|очевидно|безусловно|несомненно),?\s
-        | (?:загаданное\s|языковая\s|искомое\s)?
-          (?:слово|отгадка|разгадка|фраза|синоним|регионализм|выражение|единица)(?:"?\s?(?:[:—–=]|\s-)\s*|\s?(?="))
-    ){1,3}
-    """,
-    re.IGNORECASE | re.VERBOSE,
+# Words that name no things, by their endings.
+_VERB = re.compile(r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите|айте)$")
+_VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать)$")
+_ADVERB = re.compile(r".*(?:[иоы]чн|есн|идн|ожн|ельн|енн|анн|ивн)о$")
+_PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
+_ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
+_PREPOSITIONS = "в|во|на|к|из|про|по|с|со|о|об|от|до|у|за|для|без|при|через"
+_PREPOSITION = re.compile(f"(?:{_PREPOSITIONS})$")
+_BEFORE_NAME = re.compile(rf"(?:\b|^\W*(?i:(?=\w)))(?:{_PREPOSITIONS}) $")
+# Kinds of words that a clause naming a candidate does not have.
+_NOT_NAMING = frozenset(
+    {"topic", "pronoun", "condition", "seeming", "reason", "closing", "example", "negation", "denial"}
 )
-_THIS = re.compile(r"^это (?:[—–-] )?", re.IGNORECASE)
-_SENTENCE_SIGN = re.compile(r"[,:;!?]|\. | [—–-] ")
-# Where the explanation of a phrase begins.
-_CUT = re.compile(
-    r"""
-    (?<=[^\W_][^\W_])[.!](?=\s|$)               # the end of a sentence, but not of an initial
-    | \.{2,} | [?。！？]
-    | :\s | \s[—–-]+\s
-    | ,\s(?=котор|ведь\b|ибо\b|а\sне\b)
-    | [,;]\s(?=(?:он|она|оно|они|его|её|ее|их|ей|ему|им)\b)
-    | ,?\s(?=(?:потому\sчто|так\sкак|поскольку)\b|т\.\s?к\.|(?:пояснение|объяснение|обоснование|комментарий)\s?[:—–-])
-    """,
-    re.IGNORECASE | re.VERBOSE,
+_BREAK = re.compile(
+    r" (?=(?:потому|поскольку|так как)\b)| [—–-]+\s|:\s|[?。！？…\n()\[\]]+|\.(?:\.+|(?<=[^\W_][^\W_]\.)(?=\s|$)"
+    r"|(?<=[^\w\s]\.)(?=\s|$))|!(?=\s|$)|(?P<list>[,;/]+)"
 )
-_BRACKET = re.compile(r"([()\[\]])")
-# What ends a response, or begins the next turn of a chat that a model makes up.
-_CLOSINGS = frozenset("спасибо конец готово end done user assistant system model human пользователь ассистент".split())
-_SEMICOLON = re.compile(r"[\s;]*;[\s;]*")
+_LEADING = frozenset({"lead", "addition", "turn"})
+_HEADING = _LEADING | {"choice", "approval"}
+_NOUN = re.compile(r'(?:слово|единица|синоним|регионализм)(?= )|[^\W_]+(?= ?")', re.IGNORECASE)
+_THIS = frozenset({"это", "этот", "эта", "же", "it", "this"})
 
 
-def parse_phrase(line: str) -> str:
-    """Read a word or phrase at the head of a line.
+def phrase_of_lines(lines: Sequence[str]) -> Answer:
+    """Read a word or phrase, with the alternatives that a list joins to it."""
+    text = BULLET.sub("", lines[0])
+    is_list = text != lines[0]
+    for line in lines[1:]:
+        item = BULLET.sub("", line)
+        text += f"; {item}" if is_list and item != line else f"\n{item}"
+    phrase, rest = phrase_at_head(text)
+    is_doubted = rest.startswith(("?", "..", "…")) and WORD.search(rest)
+    if not phrase or is_doubted:
+        return Answer([], code="unclear")
+    return Answer([], rest + "".join(MARK.findall(lines[0])), phrase=phrase)
 
-    Args:
-        line: cleaned text.
+
+def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
+    """Read `letter; unit`; the letter alone if there is no unit, not even on the next line."""
+    line, below = BULLET.sub("", lines[0]), list(lines[1:])
+    run = letters_at_head(line, choices)
+    if run is None:
+        return _unit_and_letter(line, below, choices)
+    unit, rest, is_clear = "", run.rest, bool(run.letters)
+    if WORD.search(rest):
+        text = rest.lstrip(_UNIT_SIGNS)
+        sign = rest[: len(rest) - len(text)].strip(" \"'")[:1]
+        phrase, behind = phrase_at_head(_without_noun(text))
+        is_unit = phrase and next(kinds_of(text), "") in ("", "choice") and not is_sentence(phrase)
+        if is_unit and (sign not in ("", ",") or count_words(phrase) <= _MOST_JOINED) and not is_doubtful(rest):
+            unit, rest = phrase, behind
+        else:
+            is_clear = is_clear and not is_doubtful(rest) and may_follow(run.letters, rest)
+    else:
+        number = next((number for number, line in enumerate(below) if line), None)
+        next_line = BULLET.sub("", below[number]) if number is not None else ""
+        if number is not None and not letters_at_head(next_line, choices):
+            unit = bare_phrase(_without_noun(next_line.lstrip(_UNIT_SIGNS)))
+            below = below[number + 1 :] if unit else below
+    return Answer(run.letters, "\n".join([rest, *below]), "" if is_clear else "unclear", unit)
+
+
+def _unit_and_letter(line: str, below: Sequence[str], choices: str) -> Answer:
+    """Read the other order, `лужа; Б` or `лужа (вариант Б)`."""
+    words = tokens_of(line)
+    before = len(words) - 1
+    while before > 0 and kind_of(words[before - 1][0]) in ("choice", "link"):
+        before -= 1
+    run = letters_at_head(words[-1][0], choices) if words and words[-1][0].isupper() else None
+    if run is not None and before > 0:
+        unit = line[: words[before - 1].end()]
+        gap = line[len(unit) : words[before].start()].strip("\"' ")
+        is_clear = gap[:1] in (";", ",", "(", "[", "—", "–", "-") and "?" not in line and not is_sentence(unit)
+        if is_clear and count_words(unit) <= _MOST_JOINED:
+            return Answer(run.letters, "\n".join(below), phrase=phrase_at_head(unit)[0])
+    return Answer([], code="unclear")
+
+
+def _without_noun(text: str) -> str:
+    """Drop «слово» or its like before a unit."""
+    word = WORD.match(text)
+    return text[word.end() :].lstrip(_UNIT_SIGNS) if word and kind_of(word[0]) == "choice" else text
+
+
+def bare_phrase(text: str) -> str:
+    """Return the phrase of a text that is nothing but a phrase, perhaps behind certainty or «это»; else empty."""
+    phrase, rest = phrase_at_head(text)
+    words = count_words(phrase)
+    is_ended = text.rstrip("\"' )]")[-1:] in (".", "!", "?")
+    most = 3 if words < count_words(text) else 1 if is_ended else 4
+    return phrase if words <= most and not WORD.search(rest) and not is_sentence(phrase) else ""
+
+
+def phrase_at_head(text: str) -> tuple[str, str]:
+    """Split a text into the phrase that it begins with, and what follows.
+
+    Certainty («скорее всего,»), «это» and a heading («отгадка —») before the phrase are dropped. Alternatives in a list
+    («метель, вьюга») stay in the phrase: whether all of them are accepted is for the score to say.
 
     Returns:
-        The phrase in lower case without quotes, leading «это», brackets and explanation. Alternatives («лапша или
-        макароны») stay in it: whether they are all accepted is for the score to say. Empty where there is no phrase,
-        where what follows takes it back, or where it is a sentence.
+        The phrase in lower case, empty if there is none, and the rest of the text.
     """
-    text, asides = _split_asides(BULLET.sub("", line))
-    text = _without_lead(text)
-    if tails.is_unsure(text) or tails.is_crossed(line):
-        return ""
-    cut = _CUT.search(text)
-    if cut is not None:
-        behind = text[cut.end() :]
-        if cut[0].strip() in ("?", "？") or ".." in cut[0]:
-            return ""
-        text = text[: cut.start()]
-        asides.append(behind)
-    for aside in asides:
-        alternative = tails.without_or(aside)
-        if alternative != aside:
-            text += f"; {alternative}"
-        elif tails.takes_back(aside) or tails.replaces(aside):
-            return ""
-    words = " ".join(in_cyrillic(_trimmed(text.replace('"', ""))).lower().split())
-    phrase = _SEMICOLON.sub("; ", words) if ";" in words else words
-    return "" if count_words(phrase) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
-
-
-def parse_phrases(lines: list[str]) -> str:
-    """Read a phrase from the first line, and from those that go on with it: a list's, or «или …»."""
-    phrases = [parse_phrase(lines[0])]
-    if _is_replaced(lines[1:], phrases[0]):
-        return ""
-    listed = BULLET.match(lines[0])
-    for line in lines[1:]:
-        alternative = tails.without_or(line)
-        if alternative == line and not (listed and BULLET.match(line)):
+    breaks = ((match.start(), match.end(), match["list"]) for match in _BREAK.finditer(text))
+    begin, last = 0, None
+    for start, end, is_list in itertools.chain(breaks, [(len(text), len(text), None)]):
+        tokens = tokens_of(text[begin:start] if last is None else text[last[1] : start])
+        if last is None:
+            is_heading = all(kind_of(token[0]) in _HEADING for token in tokens)
+            is_heading = is_heading or all(token[0].lower() in _THIS for token in tokens)
+            if is_heading and WORD.search(text, end) and not (tokens and text[start:end].strip()[:1] in (".", "!")):
+                begin = end
+                continue
+        elif not _continues_list(tokens, text[last[0] : last[1]]):
             break
-        phrases.append(parse_phrase(alternative))
-    return "; ".join(phrases) if all(phrases) else ""
+        last = (start, end)
+        if not is_list:
+            break
+    if last is None:
+        return "", ""
+    return _phrase(_without_lead(text[begin : last[0]])), text[last[0] :]
 
 
-def _is_replaced(lines: list[str], phrase: str) -> bool:
-    """Whether the lines below a phrase give another: a bare one, or one in its place, or say that it is wrong."""
-    below = lines[0] if lines else ""
-    goes_on = BULLET.match(below) or below != tails.without_or(below) or tails.gives_reason(below) or below[:1] in "(["
-    if not goes_on and is_bare_phrase(below) and below.lower().strip(" .!") not in _CLOSINGS:
-        return fold(parse_phrase(below)) != fold(phrase)
-    filled = [line for line in lines if line]
-    if filled and (tails.denies(filled[0]) or tails.hedges_phrase(filled[0])):
-        return True
-    return any(map(tails.replaces, filled))
+def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
+    """Return True if the words behind a sign are one more name of a thing; behind `;` also a description."""
+    words = [token[0].lower() for token in tokens if not MARK.match(token[0])]
+    kinds = {kind_of(word) for word in words}
+    is_list = 0 < len(words) <= _MOST_NAMED and kinds <= {"", "or", "link", "number"}
+    return is_list and (_is_name(words) or (sign == ";" and all(map(_ADJECTIVE.match, words))))
 
 
-def is_bare_phrase(line: str) -> bool:
-    """Whether a line that nothing announces is a word or short phrase rather than a sentence."""
-    text = _THIS.sub("", _trimmed(BULLET.sub("", line)), count=1)
-    ends = line.rstrip("\"' )]")[-1:] in (".", "!", "?")
-    is_short = 0 < count_words(text) <= (1 if ends else _MOST_BARE_WORDS)
-    return is_short and not _SENTENCE_SIGN.search(text) and not is_sentence(text)
-
-
-def count_words(text: str) -> int:
-    """The number of words; one with hyphens is one."""
-    return sum(WORD.search(piece) is not None for piece in text.split())
-
-
-def is_sentence(text: str) -> bool:
-    """Whether the text has a word that belongs to sentences rather than to the names of things."""
-    return not _SENTENCE_WORDS.isdisjoint(WORD.findall(text.lower()))
+def _is_name(words: list[str]) -> bool:
+    """Return True if the words may name a thing: they describe nothing and say nothing."""
+    if words[0].isalpha() and len(words[0]) == len(words) == 1:
+        return False
+    if _PREPOSITION.match(words[0]) or _PARTICIPLE.match(words[0]) or any(map(_VERB.match, words)):
+        return False
+    if len(words) > 1 and any(map(_VERB_IN_PHRASE.match, words)):
+        return False
+    return not all(_ADJECTIVE.match(word) or _ADVERB.match(word) or word in ("и", "а") for word in words)
 
 
 def _without_lead(text: str) -> str:
-    """The text from its first word to its last, without «это» and the like before it."""
-    text = _trimmed(text)
-    lead = _LEAD.match(text)
-    return text[lead.end() :] if lead is not None and WORD.search(text, lead.end()) else text
+    """Drop certainty, «это» and «слово "…"» from the head of a phrase, unless nothing would be left."""
+    while (word := WORD.search(text)) is not None and WORD.search(text, word.end()):
+        noun = _NOUN.match(text, word.start())
+        leads = kind_of(word[0]) in _LEADING or word[0].lower() in _THIS
+        if not leads and not (noun and kind_of(word[0]) == "choice"):
+            break
+        text = text[word.end() :]
+    return text
 
 
-def _trimmed(text: str) -> str:
-    """The text from its first word to its last."""
+def _phrase(text: str) -> str:
+    """Return the text from its first word to its last, in lower case and in one alphabet; empty for a sentence."""
     words = list(WORD.finditer(text))
-    return text[words[0].start() : words[-1].end()] if words else ""
+    if not words:
+        return ""
+    text = text[words[0].start() : words[-1].end()].replace('"', "")
+    phrase = re.sub(r"[\s;]*;[\s;]*", "; ", " ".join(in_cyrillic(text).lower().split()))
+    return "" if count_words(phrase) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 
-def _split_asides(text: str) -> tuple[str, list[str]]:
-    """Part a text from what stands in its brackets; where all of it stands in brackets, these do not count."""
-    if not _BRACKET.search(text):
-        return text, []
-    pieces = []
-    depth = 0
-    for piece in _BRACKET.split(text):
-        if piece in ("(", "["):
-            depth += 1
-        elif piece in (")", "]"):
-            depth = max(0, depth - 1)
-        elif WORD.search(piece):
-            pieces.append((depth, piece))
-    outermost = min((depth for depth, _ in pieces), default=0)
-    outside = " ".join(piece for depth, piece in pieces if depth == outermost)
-    return outside, [piece for depth, piece in pieces if depth > outermost]
+def count_words(text: str) -> int:
+    """Count the words; a word with hyphens is one."""
+    pieces = text.split()
+    return len(pieces) if text.isalpha() else sum(WORD.search(piece) is not None for piece in pieces)
+
+
+def is_sentence(text: str) -> bool:
+    """Return True if the text has words that belong to sentences rather than to the names of things."""
+    return any(kind not in ("", "link", "or", "choice") for kind in kinds_of(text))
+
+
+def states_phrase(sentence: str) -> bool:
+    """Return True if a sentence begins as a statement of an answer: «это …», «думаю, …»."""
+    tokens = tokens_of(sentence)
+    return bool(tokens) and (tokens[0][0].lower() in _THIS or kind_of(tokens[0][0]) in ("lead", "addition"))
+
+
+def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:
+    """Return True if neighbouring words of a clause may name a thing that it speaks of."""
+    behind_preposition = _BEFORE_NAME.search(clause.text[: run[0].start()])
+    return not behind_preposition and len(run) <= _MOST_NAMED and _is_name([token[0].lower() for token in run])
+
+
+def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
+    """Return the phrase that a clause names: what is left of it without the words of the table."""
+    runs: list[list[re.Match[str]]] = [[]]
+    for token, kind in zip(clause.tokens, clause.kinds, strict=True):
+        if kind or len(token[0]) == 1:
+            runs.append([])
+        else:
+            runs[-1].append(token)
+    runs = [run for run in runs if run]
+    if not runs:
+        key = fold(clause.text)
+        return Mention(frozenset({key}), True) if key in given else Mention()
+    keys = [
+        fold(clause.text[first.start() : last.end()])
+        for first, last in [(runs[0][0], runs[-1][-1]), *((run[0], run[-1]) for run in runs)]
+    ]
+    is_first = runs[0][0] is clause.tokens[0]
+    same = given.intersection(keys)
+    if same:
+        return Mention(same, True, first=is_first)
+    if "denial" in clause.kinds or "negation" in clause.kinds:
+        named = (key for run, key in zip(runs, keys[1:], strict=True) if _may_name(clause, run))
+        return Mention(frozenset(named), "negation" not in clause.kinds)
+    if not _NOT_NAMING.isdisjoint(clause.kinds) or not _may_name(clause, runs[0]):
+        return Mention()
+    alone = len(runs) == len(runs[0]) == 1 and set(clause.kinds) <= {"", "lead", "link"}
+    return Mention(frozenset({keys[1]}), True, alone, is_first)

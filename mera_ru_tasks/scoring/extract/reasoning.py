@@ -1,8 +1,9 @@
-"""Step 1 of reading a response: what is left of it without the model's reasoning."""
+"""Step 1 of answer extraction: drop the model's reasoning."""
 
 from __future__ import annotations
 
 from mera_ru_tasks.scoring.normalize import lower
+from mera_ru_tasks.scoring.strict import MARKER
 
 # Names of the tags in which models reason: DeepSeek, Qwen and most others write <think>; the rest are instruction-tuned
 # models of several makers, and Russian fine-tunes.
@@ -19,14 +20,16 @@ _MARKS = (
 )
 _OPENING = tuple(opening for opening, _ in _MARKS)
 _CLOSING = tuple(closing for _, closing in _MARKS)
+# A mark at a prompt's end, with the white space behind it.
+_LONGEST = 40
 
 
 def drop_reasoning(response: str) -> str:
-    """The response without its reasoning.
+    """Return the response without its reasoning.
 
-    What stands between the first opening mark and the last closing one goes; where the first mark is a closing one (the
-    prompt held the opening one), all before the last closing mark. Where a block is still open at the end there is no
-    answer, and the result is empty. gpt-oss writes in channels; there it is the text of the last `final` channel.
+    The text between the first opening mark and the last closing one is dropped. If the first mark is a closing one, the
+    prompt held the opening one, and everything before the last closing mark is dropped. A block that is still open at
+    the end leaves nothing. gpt-oss writes in channels; there the last `final` channel is returned.
     """
     text = _final_channel(response)
     if "<" not in text and "[" not in text and "◁" not in text:
@@ -39,8 +42,19 @@ def drop_reasoning(response: str) -> str:
         return text
     first_closing = min(at for mark in _CLOSING if (at := lowered.find(mark)) >= 0)
     first_opening = min((at for mark in _OPENING if (at := lowered.find(mark, 0, first_closing)) >= 0), default=None)
-    # A marker that the prompt or the model wrote before it began to think still belongs to what follows.
+    # An announcement before the reasoning, by the prompt or the model, still belongs to what follows it.
     return text[end:] if first_opening is None else f"{text[:first_opening]}\n{text[end:]}"
+
+
+def opening_mark(prompt: object) -> str:
+    """Return the mark with which a rendered prompt opens a reasoning block at its end; empty if it opens none.
+
+    DeepSeek-R1's chat template ends in `<think>`. Put before the response, the mark hides an unfinished draft.
+    """
+    if not isinstance(prompt, str):
+        return ""  # messages for a chat API, whose template is unknown
+    end = lower(prompt[-_LONGEST:].rstrip().removesuffix(MARKER)).rstrip()
+    return next((mark for mark in _OPENING if end.endswith(mark)), "")
 
 
 _CHANNEL = "<|channel|>"
@@ -52,7 +66,7 @@ def _final_channel(text: str) -> str:
         _, _, message = channel.partition("<|message|>")
         ends = [at for end in ("<|end|>", "<|return|>", "<|start|>", _CHANNEL) if (at := message.find(end)) >= 0]
         return message[: min(ends, default=None)] if found else ""
-    # The same with its special tokens decoded away: «analysisWe need …assistantfinalОтвет: Б».
+    # The same without its special tokens: «analysisWe need …assistantfinalОтвет: Б».
     reasoning = text.removeprefix("analysis")
     if reasoning != text and ("assistantfinal" in reasoning or reasoning[:1].isalpha()):
         _, closed, message = reasoning.rpartition("assistantfinal")

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mera_ru_tasks.scoring.extract import after_marker, clean, drop_reasoning, parse_letters, parse_phrase, read
+from mera_ru_tasks.scoring.extract import after_announcement, drop_reasoning
+from mera_ru_tasks.scoring.extract.cleaning import clean
 from mera_ru_tasks.scoring.score import score_flexible, score_strict
-from tests.support.extraction_cases import FORMATS, ONE, PHRASE, SEVERAL, UNIT, document, flexible, strict
+from tests.support.extraction_cases import FORMATS, ONE, PHRASE, SEVERAL, UNIT, document, flexible, read, strict
 from tests.support.properties import at_least
 from tests.support.prose import prose
 
@@ -47,10 +48,8 @@ def test_every_text_is_read_without_an_exception_and_in_canonical_form(response,
 @given(responses)
 def test_every_step_takes_every_text(text):
     drop_reasoning(text)
-    after_marker(text)
+    after_announcement(text)
     clean(text)
-    parse_letters(text, "АБВГ")
-    parse_phrase(text)
 
 
 @given(collages, references, formats, st.sampled_from(["", "<think>", "[THINK]Ответ: Е", "раз</think>"]))
@@ -95,7 +94,6 @@ MARKUP = [
         "__{}__",
         "_{}_",
         "***{}***",
-        "~~{}~~",
         "`{}`",
         "```{}```",
         "```\n{}\n```",

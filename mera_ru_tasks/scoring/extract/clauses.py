@@ -1,0 +1,218 @@
+"""Step 5 of answer extraction: what the clauses behind an answer say of it, wherever they stand.
+
+A clause names candidates: the given answer or others. It may give its candidates, deny them, retract the answer, or do
+none of these. The answer holds unless a clause gives another candidate, denies the given one, or retracts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from mera_ru_tasks.scoring.extract.words import MARK, RETRACTING, TELLING, kind_of, tokens_of
+from mera_ru_tasks.scoring.normalize import WORD
+
+# The end of a sentence, a bracket or a line. A full stop behind one lower-case letter only abbreviates a word.
+_SENTENCE_END = re.compile(
+    r"([!?…\n()\[\]]+|\.(?:\.+|(?<=[^\W_][^\W_]\.)(?=\s|$)|(?<=[^\w\s]\.)(?=\s|$)|(?<=[А-ЯA-Z\d]\.)(?=\s|$)))"
+)
+_CLAUSE_END = re.compile(
+    r"(,(?= )(?!(?<=\b[А-ЯA-Z],) [А-ЯA-Z]\b)|;(?<!\b[А-ЯA-Z];)|:| [—–-]+(?= )| (?=(?:но|однако) ))"
+)
+# The label of an option: `А) …` anywhere, `А. …` at the head of a line.
+_LABEL = re.compile(r"[.)] (?:(?<=^[^\W\d_]. )|(?<=\n[^\W\d_]. )|(?<=\n- [^\W\d_]. )|(?<=[.,;!?] [^\W\d_]\) ))")
+_HYPOTHETICAL = re.compile("если .*бы |if .*would ")
+_NO = ("нет", "no")
+# A longer sentence tells something only with a single capital, a retraction, or a telling word among its first words.
+_SHORT, _LONG, _FIRST_WORDS = 20, 80, 8
+_CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
+# Words of these kinds announce that a clause gives what it names.
+_GIVING = frozenset({"turn", "addition", "others", "approval", "or"})
+
+
+class Clause(NamedTuple):
+    """A part of a sentence.
+
+    Attributes:
+        text: as written.
+        tokens: its words.
+        kinds: the kind of each word.
+        sign: the sign that ends it.
+    """
+
+    text: str
+    tokens: list[re.Match[str]]
+    kinds: list[str]
+    sign: str = ""
+
+    def behind(self, number: int) -> Clause:
+        """Return the clause without its first words, up to the word of that number."""
+        text = self.text[self.tokens[number].end() :]
+        return Clause(text, tokens_of(text), self.kinds[number + 1 :], self.sign)
+
+
+class Mention(NamedTuple):
+    """The candidates that a clause names.
+
+    Attributes:
+        candidates: letters or folded phrases.
+        statement: True if the clause could give them: it says nothing else.
+        alone: True if the clause gives them even without a word that says so, unless the sentence says more.
+        first: True if the clause begins with one of them.
+    """
+
+    candidates: frozenset[str] = frozenset()
+    statement: bool = False
+    alone: bool = False
+    first: bool = False
+
+
+class Objection(NamedTuple):
+    """Why an answer does not hold.
+
+    Attributes:
+        code: `another`, `denied`, `retracted` or `narrowed`; `joined` if only «или» or nothing joins the candidates.
+        clause: the sentence that says so.
+        candidates: the other candidates.
+    """
+
+    code: str
+    clause: str
+    candidates: frozenset[str] = frozenset()
+
+
+def sentences_of(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences of a text, each with True if it stands in brackets; a bracket is a sentence of its own."""
+    in_brackets = False
+    for number, piece in enumerate(_SENTENCE_END.split(_LABEL.sub(": ", text))):
+        if number % 2:
+            brackets = [sign for sign in piece if sign in "()[]"]
+            in_brackets = brackets[-1] in "([" if brackets else in_brackets
+        elif piece.strip():
+            yield piece.strip(), in_brackets
+
+
+def clauses_of(sentence: str) -> list[Clause]:
+    """Split a sentence into its clauses, without those that have no words."""
+    clauses = []
+    pieces = [*_CLAUSE_END.split(sentence), ""]
+    for text, sign in zip(pieces[::2], pieces[1::2], strict=True):
+        tokens = tokens_of(text)
+        if tokens:
+            clauses.append(Clause(text, tokens, [kind_of(token[0]) for token in tokens], (sign or "").strip()[:1]))
+    return clauses
+
+
+def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause], Mention]) -> Objection | None:
+    """Return the first objection that a text raises to the given answer; None if the answer holds.
+
+    Args:
+        text: what stands around the answer, cleaned.
+        given: the candidates that the answer consists of.
+        mention_in: finds the candidates of a clause, as the answer's format demands.
+    """
+    if not WORD.search(text) and not MARK.search(text):
+        return None
+    joined: Objection | None = None
+    before: frozenset[str] = frozenset()
+    for number, (sentence, in_brackets) in enumerate(sentences_of(text.lstrip(" .,;:)"))):
+        if not _may_tell(sentence):
+            continue
+        stance = _Stance(given, before, mention_in)
+        objection = stance.of(sentence)
+        before = stance.named or before
+        if objection is None or (objection.code == "joined" and in_brackets and number):
+            continue
+        if objection.code != "joined":
+            return objection
+        joined = joined or objection
+    return joined
+
+
+def _may_tell(sentence: str) -> bool:
+    """Return True unless a sentence surely says nothing of an answer, as most sentences of an explanation."""
+    if len(sentence) <= _SHORT or _CAPITAL.search(sentence):
+        return True
+    is_long = len(sentence) > _LONG
+    words = itertools.islice(WORD.finditer(sentence), _FIRST_WORDS if is_long else None)
+    tells = not TELLING.isdisjoint(kind_of(word[0]) for word in words)
+    return tells or (is_long and RETRACTING.search(sentence) is not None)
+
+
+class _Stance:
+    """What one sentence says of the answer; `named` collects the candidates that its clauses name."""
+
+    def __init__(self, given: frozenset[str], before: frozenset[str], mention_in: Callable[[Clause], Mention]) -> None:
+        self.given = given
+        self.before = before  # what the sentence before named, to which «это» may refer
+        self.mention_in = mention_in
+        self.named: frozenset[str] = frozenset()
+        self.says_more = False
+
+    def of(self, sentence: str) -> Objection | None:
+        """Return the sentence's objection; None if it has none."""
+        clauses = clauses_of(sentence)
+        if _HYPOTHETICAL.search(sentence.lower()):
+            return None
+        seeming = announced = explains = False
+        code, others, alone, denied = "", frozenset[str](), frozenset[str](), frozenset[str]()
+        for clause, following in zip(clauses, [*clauses[1:], None], strict=False):
+            mention = self.mention_in(clause)
+            seeming = "seeming" in clause.kinds or (seeming and clause.tokens[0][0].lower() not in ("но", "однако"))
+            explains = explains or "reason" in clause.kinds
+            if "retraction" in clause.kinds and "" not in clause.kinds[: clause.kinds.index("retraction")]:
+                return Objection("retracted", sentence)
+            targets = self._denied_by(clause, mention, following)
+            if targets is not None:
+                if targets & self.given:
+                    return Objection("denied", sentence)
+                denied |= targets
+            elif not seeming and "condition" not in clause.kinds:
+                gives = announced or not _GIVING.isdisjoint(clause.kinds)
+                if mention.candidates < self.given and mention.statement and "narrowing" in clause.kinds:
+                    return Objection("narrowed", sentence)
+                other = mention.candidates - self.given
+                if other and mention.statement and gives:
+                    others |= other
+                    code = code or ("joined" if "or" in clause.kinds else "another")
+                elif mention.alone:
+                    alone |= other
+                announced = announced or (gives and "" not in clause.kinds)
+            self.says_more = self.says_more or ("" in clause.kinds and not mention.alone)
+            self.named |= mention.candidates
+        if others - denied:
+            return Objection(code, sentence, others - denied)
+        alone -= denied
+        return Objection("joined", sentence, alone) if alone and not (self.says_more or explains) else None
+
+    def _denied_by(self, clause: Clause, mention: Mention, following: Clause | None) -> frozenset[str] | None:
+        """Return the candidates that a clause denies, perhaps none of those in question; None if it denies nothing."""
+        if "denial" not in clause.kinds and "negation" not in clause.kinds:
+            return None
+        for number, kind in enumerate(clause.kinds):
+            word = clause.tokens[number][0].lower()
+            next_kind = clause.kinds[number + 1] if number + 1 < len(clause.kinds) else ""
+            if kind == "denial" and (number == 0 or clause.kinds[number - 1] != "negation"):
+                if word in _NO and "" in clause.kinds:
+                    continue  # «нет сомнений»
+            elif kind != "negation" or number + 1 == len(clause.kinds):
+                continue
+            elif next_kind not in ("approval", "addition") and clause.tokens[number + 1][0] not in ("так", "то"):
+                targets = self.mention_in(clause.behind(number))
+                if targets.first:
+                    return targets.candidates  # «не Б», «а не мост»
+                continue
+            if mention.candidates:
+                return mention.candidates
+            if following is not None and clause.sign in (":", "—", "–", "-") and _GIVING.isdisjoint(following.kinds):
+                below = self.mention_in(following).candidates
+                if below and word not in _NO:
+                    return below  # «не подходят: Б, В»
+            if self.named:
+                return self.named
+            if "" in clause.kinds[:number] or "others" in clause.kinds or self.says_more:
+                return frozenset()
+            return self.before or self.given
+        return None

@@ -1,0 +1,85 @@
+"""The one table of words by which answer extraction understands a clause.
+
+Every answer format and every place of a clause uses this table. A word has one kind; a word outside the table is
+content. `*` stands for any ending.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+
+from mera_ru_tasks.scoring.normalize import WORD
+
+_TABLE = {
+    # Words that deny: alone («неверно»), or before an approving word («не подходит»).
+    "negation": "не ни not нельзя вряд",
+    "denial": "неверн* неверен неправильн* ошибоч* ложн* ложь исключ* отпада* отброс* отверг* противореч* false wrong "
+    "incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
+    "approval": "подход* подойд* подойти соответств* годит* годят* верен верна верно верны верный верные верным "
+    "правильн* true correct right да yes ✅ ✔ ✓ ☑",
+    # Words that take back what was said, or turn to something else.
+    "retraction": "передума* ошибся ошиблась ошибаюсь исправл* поправ* меняю заменяю стоп погоди* подожди* постой* ой "
+    "упс wait oops correction",
+    "turn": "хотя впрочем однако но точнее вернее правильнее все-таки actually лучше извини* прости* sorry деле скорее",
+    # Words that put another answer beside the first, or speak of other answers.
+    "or": "или либо or",
+    "addition": "возможн* возможен вероятн* может наверн* также тоже еще альтернатив* запасн* maybe perhaps also",
+    "others": "остальн* прочие други* друго* другая иной иные второ* вторая",
+    "narrowing": "только лишь only",
+    # Words around an answer that do not change it.
+    "lead": "я думаю считаю полагаю кажется похоже видимо всего конечно разумеется очевидно безусловно итак значит "
+    "следовательно таким образом поэтому итогов* окончательн* финальн* мой краткий искомый так что so the is my final "
+    "вывод",
+    "link": "это этот эта такой и а в на к под из бы же быть был* будет явля* выбира* самый самом именно все по про "
+    "случае данном следующ* тут здесь сразу and of",
+    "choice": "ответ ответа ответы ответом вариант* фраз* текст* букв* пункт* опци* продолжени* концовк* отгадк* "
+    "разгадк* слов* языков* единиц* синоним выражение answer* option* choice",
+    "topic": "вопрос* загадк* формулировк* услови* контекст* смысл* задани* задач* формат* строк*",
+    # Words that make a clause something else than a statement of the answer.
+    "condition": "если ли if would",
+    "seeming": "сначала показаться показалось кажущ* казалось думал* подумал* скажет перв* предыдущ* чуж* прошл*",
+    "example": "пример* шаблон* почему какой каков",
+    "reason": "потому поскольку ведь ибо пояснени* объяснени* обосновани* комментари* разбор причин* because",
+    "pronoun": "он она оно его ее их ей ему им мне мы кто когда где котор* знаю могу нужно есть чтобы как",
+    "closing": "спасибо конец готово end done user assistant system model",
+}
+_EXACT = {word: kind for kind, words in _TABLE.items() for word in words.split() if word[-1] != "*"}
+_STEMS = re.compile(
+    "|".join(
+        f"(?P<{kind}>{'|'.join(word[:-1] for word in words.split() if word[-1] == '*')})"
+        for kind, words in _TABLE.items()
+        if "*" in words
+    )
+)
+# Kinds of words by which a clause can say something of an answer, and a quick search for those that take it back.
+TELLING = frozenset({"denial", "negation", "approval", "retraction", "turn", "or", "addition", "others", "narrowing"})
+RETRACTING = re.compile("|".join(word.strip("*") for word in _TABLE["retraction"].split() if len(word) > 3))
+# Marks that stand for a word; a word with hyphens is one.
+MARK = re.compile("[✅✔✓☑❌✗✘✖❎🚫]")
+_TOKEN = re.compile(rf"{WORD.pattern}(?:-{WORD.pattern})*|{MARK.pattern}")
+# What begins a line of a list, in cleaned text.
+BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])\s+")
+
+
+@functools.lru_cache(maxsize=8192)
+def kind_of(word: str) -> str:
+    """Return the kind of a word in any case: `number`, a kind of the table, or empty for content."""
+    if word.isdigit():
+        return "number"
+    word = word.lower().replace("ё", "е")
+    if word in _EXACT:
+        return _EXACT[word]
+    stem = _STEMS.match(word)
+    return (stem.lastgroup or "") if stem else ""
+
+
+def tokens_of(text: str) -> list[re.Match[str]]:
+    """Return the words of a text and its check marks, in order."""
+    return list(_TOKEN.finditer(text))
+
+
+def kinds_of(text: str) -> Iterator[str]:
+    """Yield the kind of each word and check mark of a text."""
+    return (kind_of(token[0]) for token in _TOKEN.finditer(text))

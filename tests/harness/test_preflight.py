@@ -1,0 +1,162 @@
+"""A mistake is reported before the model loads, with the option and the way out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.tasks import TaskManager
+
+from mera_ru_tasks.errors import TaskError
+from mera_ru_tasks.harness import preflight
+from mera_ru_tasks.paths import yaml_folder
+from tests.support.rows import data_folder, riddle
+
+CHAT = {"model": "local-chat-completions", "apply_chat_template": True}
+SERVER = {"model": "NAME", "base_url": "http://127.0.0.1:9/v1/chat/completions"}
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    """Run the checks as lm-eval's command line would, on two shipped documents' task unless told otherwise."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("MERA_RU_DATA", "LM_EVAL_JUDGE_API_BASE", "LM_EVAL_JUDGE_MODEL", "LM_EVAL_JUDGE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(tasks="riddles_sample", keep_samples=None, **settings):
+        settings = {"model": "dummy", "output_path": "out", "log_samples": True, **settings}
+        config = EvaluatorConfig(tasks=tasks.split(","), **settings)
+        manager = TaskManager(include_defaults=False, include_path=str(yaml_folder()))
+        preflight.check(config, manager, keep_samples=keep_samples)
+        return config, manager
+
+    return run
+
+
+def model_folder(folder: Path, *, template: str | None = None) -> str:
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    tokenizer = {"tokenizer_class": "X"} | ({"chat_template": template} if template else {})
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    return str(folder)
+
+
+SETTINGS = {
+    "model": ({"model": "vlm"}, ["--model vlm", "'vllm'"]),
+    "package": ({"model": "vllm"}, ["--model vllm", 'pip install "lm-eval[vllm]"']),
+    "argument's package": ({"model": "hf", "model_args": {"pretrained": "org/name", "load_in_4bit": True}}, ["load_in_4bit", "pip install bitsandbytes"]),
+    "no model": ({"model": "hf"}, ["--model_args", "pretrained=MODEL"]),
+    "folder": ({"model": "hf", "model_args": {"pretrained": "./absent"}}, ["./absent", "no such folder"]),
+    "no address": ({**CHAT, "model_args": {"model": "NAME"}}, ["base_url=http"]),
+    "no key": ({**CHAT, "model": "openai-chat-completions"}, ["OPENAI_API_KEY"]),
+    "messages": ({"model": "local-chat-completions", "model_args": SERVER}, ["--apply_chat_template"]),
+    "limit": ({"limit": 0.0}, ["--limit 0.0"]),
+    "negative limit": ({"limit": -3.0}, ["--limit -3.0"]),
+    "samples": ({"samples": [1]}, ["--samples", "JSON object"]),
+    "samples' task": ({"samples": {"riddles": [0]}}, ["task riddles", "riddles_sample"]),
+    "samples' index": ({"samples": {"riddles_sample": [0, 60]}}, ["no document 60", "0 to 39"]),
+    "negative index": ({"samples": {"riddles_sample": [-1]}}, ["no document -1"]),
+    "samples' type": ({"samples": {"riddles_sample": ["1"]}}, ["'1' is no number"]),
+    "no samples": ({"samples": {"riddles_sample": []}}, ["names no documents"]),
+    "shots": ({"num_fewshot": 99}, ["--num_fewshot 99"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_a_wrong_setting_is_named_with_the_way_out(check, monkeypatch, case):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    settings, words = SETTINGS[case]
+    with pytest.raises(TaskError) as error:
+        check(**settings)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_several_mistakes_are_reported_together(check):
+    with pytest.raises(TaskError) as error:
+        check(model="vllm", limit=-1.0, output_path="/dev/null/out")
+    assert [line.split(" ")[1] for line in str(error.value).splitlines()[1:]] == ["--output_path", "--model", "--limit"]
+
+
+@pytest.mark.parametrize("path", ["file/results", "a" * 300, "/proc/results", "file/results.json"])
+def test_a_folder_that_cannot_be_written_is_found(check, tmp_path, path):
+    (tmp_path / "file").touch()
+    with pytest.raises(TaskError, match="--output_path"):
+        check(output_path=path)
+    with pytest.raises(TaskError, match="--output_path"):
+        check(model_args={"pretrained": "x" * 300})
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("path", ["new/results", "new/results.json"])
+def test_trying_the_folder_leaves_nothing_behind(check, tmp_path, path):
+    check(output_path=path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_data_and_judge_are_checked_before_the_model(check, tmp_path, monkeypatch):
+    with pytest.raises(TaskError, match="MERA_RU_DATA"):
+        check("riddles_open")
+    monkeypatch.setenv("MERA_RU_DATA", str(data_folder(tmp_path / "data", "riddles", [riddle(1), {"id": 2}])))
+    with pytest.raises(TaskError, match="row 2"):
+        check("riddles_closed")
+    monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "JUDGE")
+    with pytest.raises(TaskError, match="LM_EVAL_JUDGE_API_BASE"):
+        check("mera_ru_sample")
+    check("mera_ru_sample", predict_only=True)
+
+
+@pytest.mark.parametrize(("template", "known"), [(None, False), ("{{ x }}", True)])
+def test_a_base_model_is_told_by_its_tokenizer(check, tmp_path, template, known):
+    folder = model_folder(tmp_path / "model", template=template)
+    assert preflight.has_chat_template(folder) is known
+    settings = {"model": "hf", "model_args": {"pretrained": folder}}
+    check(**settings)
+    if known:
+        check(**settings, apply_chat_template=True)
+    else:
+        with pytest.raises(TaskError, match="_prefill"):
+            check(**settings, apply_chat_template=True)
+
+
+def test_a_template_in_another_file_counts_and_an_unknown_one_is_left_to_the_run(tmp_path):
+    folder = Path(model_folder(tmp_path / "model"))
+    (folder / "chat_template.jinja").write_text("{{ x }}")
+    assert preflight.has_chat_template(str(folder)) is True
+    (folder / "chat_template.jinja").unlink()
+    (folder / "tokenizer_config.json").write_text("[")
+    assert preflight.has_chat_template(str(folder)) is None
+    assert preflight.has_chat_template("org/name") is None
+
+
+def test_samples_are_kept_by_mera_ru_run_and_missed_aloud_by_lm_eval(check, caplog):
+    caplog.set_level(logging.WARNING)
+    kept, _ = check(keep_samples=True, log_samples=False)
+    assert kept.log_samples and not caplog.records
+    unwanted, _ = check(keep_samples=False, log_samples=False)
+    assert not unwanted.log_samples and not caplog.records
+    lost, _ = check(log_samples=False)
+    assert not lost.log_samples and ["--log_samples" in record.getMessage() for record in caplog.records] == [True]
+    caplog.clear()
+    check(log_samples=False, output_path=None)
+    assert ["--output_path" in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_the_tasks_that_were_checked_are_those_that_run(check):
+    config, manager = check("mera_ru_sample,riddles_sample_prefill")
+    loaded = manager.load(config.tasks)
+    assert set(loaded["groups"]) == {"mera_ru_sample"}
+    assert set(loaded["tasks"]) == {
+        "enantiosemy_sample", "riddles_sample", "russian_regions_sample", "riddles_sample_prefill",
+    }  # fmt: skip
+    again = manager.load(config.tasks)
+    assert all(again["tasks"][name] is not task for name, task in loaded["tasks"].items())
+
+
+def test_a_run_of_other_tasks_is_left_alone(check, tmp_path, caplog):
+    (tmp_path / "other.yaml").write_text("task: other\ndataset_path: nowhere\n")
+    manager = TaskManager(include_defaults=False, include_path=str(tmp_path))
+    preflight.check(EvaluatorConfig(tasks=["other"], model="nonsense", limit=-1.0), manager)
+    assert not caplog.records

@@ -20,25 +20,27 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mera_ru_tasks.harness import patches
+
 if TYPE_CHECKING:
     from mera_ru_tasks.compare.compare import compare_runs
     from mera_ru_tasks.data.load import load_benchmark
     from mera_ru_tasks.harness.custom import CustomTask
-    from mera_ru_tasks.harness.patches import register_tasks
     from mera_ru_tasks.scoring.score import Scores, score_response
 
 __version__ = "0.1.0"
 
-__all__ = ["CustomTask", "Scores", "compare_runs", "load_benchmark", "register_tasks", "score_response"]
+__all__ = ["CustomTask", "Scores", "compare_runs", "load_benchmark", "score_response"]
 
 _HOME = {
     "CustomTask": ("mera_ru_tasks.harness.custom", "CustomTask"),
     "Scores": ("mera_ru_tasks.scoring.score", "Scores"),
     "compare_runs": ("mera_ru_tasks.compare.compare", "compare_runs"),
     "load_benchmark": ("mera_ru_tasks.data.load", "load_benchmark"),
-    "register_tasks": ("mera_ru_tasks.harness.patches", "register_tasks"),
     "score_response": ("mera_ru_tasks.scoring.score", "score_response"),
 }
+
+patches.register_tasks()
 
 
 def __getattr__(name: str) -> Any:

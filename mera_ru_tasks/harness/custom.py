@@ -50,7 +50,7 @@ class CustomTask(task.MeraTask):
         self._benchmark = custom_benchmark(config["task"], settings)
         base = _base_config(self._benchmark, prefill=settings.get("mera_ru_prefill", False))
         # Without the base's `until` lm-eval would stop at the first blank line.
-        generation = {**base["generation_kwargs"], **(config.get("generation_kwargs") or {})}
+        generation = {**base["generation_kwargs"], **task.with_one_limit(config.get("generation_kwargs") or {})}
         super().__init__(config={**base, **config, "generation_kwargs": generation})
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:

@@ -3,6 +3,7 @@
 | change | needed because | made when |
 | --- | --- | --- |
 | `register_tasks` | lm-eval 0.4.13 has no entry points for tasks of other packages | `lm_eval.tasks` is imported |
+| `check_runs` | lm-eval 0.4.13 has no hook between its settings and the model | `lm_eval.tasks` is imported |
 | `keep_compiled_templates` | lm-eval 0.4.13 compiles a template again for each document | a task is created |
 | `hide_traceback_of_user_errors` | lm-eval 0.4.13 shows a traceback for every exception | a task is created |
 | `run_lm_eval` | lm-eval 0.4.13 takes arguments from `sys.argv` only | `mera-ru run` is called |
@@ -11,22 +12,35 @@
 
 How tasks are registered: the wheel puts `mera_ru_tasks_autoload.pth` into site-packages. Python runs its one line at
 every start. The line imports nothing, since a first import would cost some milliseconds. It puts a finder on
-`sys.meta_path`, which calls `find_spec` below when `lm_eval.tasks` is imported, once. `MERA_RU_NO_AUTOLOAD=1` turns
-this off. Files placed inside lm-eval's folder would not be found if lm-eval is an editable checkout.
+`sys.meta_path`, which loads this file, and not the package, when `lm_eval.tasks` is imported. So `import mera_ru_tasks`
+still runs the package's own code, which registers the tasks where the line has not: in a notebook that was started
+before the installation, or in a folder on `PYTHONPATH`. Files placed inside lm-eval's folder would not be found if
+lm-eval is an editable checkout.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from mera_ru_tasks.paths import yaml_folder
+_TASKS, _SETTINGS = "lm_eval.tasks", "lm_eval.config.evaluate_config"
+
+
+class TasksFinder:
+    """A finder for `sys.meta_path` that registers our tasks once `lm_eval.tasks` is imported."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Find `lm_eval.tasks` as the other finders do, and leave every other module to them."""
+        if name != _TASKS:
+            return None
+        sys.meta_path.remove(self)
+        return find_spec(name, path, target)
 
 
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
@@ -37,15 +51,20 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
     Returns:
         The spec of the module; None if `MERA_RU_NO_AUTOLOAD` is set or the module does not exist.
     """
-    if os.environ.get("MERA_RU_NO_AUTOLOAD", "") not in ("", "0"):
+    if _is_off():
         return None
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)
         spec: ModuleSpec | None = find(name, path, target) if find else None
         if spec is not None:
-            _run_after_import(spec, _extend_task_manager)
+            _run_after_import(spec, _extend)
             return spec
     return None
+
+
+def _is_off() -> bool:
+    """Return True if the user turned the registration off and did not import the package."""
+    return "mera_ru_tasks" not in sys.modules and os.environ.get("MERA_RU_NO_AUTOLOAD", "") not in ("", "0")
 
 
 def _run_after_import(spec: ModuleSpec, action: Callable[[Any], None]) -> None:
@@ -60,30 +79,46 @@ def _run_after_import(spec: ModuleSpec, action: Callable[[Any], None]) -> None:
     loader.exec_module = exec_then_act
 
 
-def register_tasks(*, only_ours: bool = False) -> None:
-    """Let lm-eval's `TaskManager` find our tasks in this process.
+def register_tasks() -> None:
+    """Let every `TaskManager` that is created from now on find our tasks; `import mera_ru_tasks` calls this.
 
-    An installed package does this by itself when `lm_eval.tasks` is imported. Call it if `MERA_RU_NO_AUTOLOAD` is set
-    or the package is on `sys.path` without being installed.
-
-    Args:
-        only_ours: if True, `TaskManager` leaves out lm-eval's own tasks, whose scan takes about 12 seconds.
+    It does not import lm-eval. An installed package needs no call, except for managers without lm-eval's own tasks
+    (`include_defaults=False`), which know ours only if the package was imported.
     """
+    if _TASKS in sys.modules:
+        _extend(sys.modules[_TASKS])
+    elif not any(isinstance(finder, TasksFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, TasksFinder())
+
+
+def leave_out_other_tasks() -> None:
+    """Let `TaskManager` leave out lm-eval's own tasks in this process; their scan takes about 12 seconds."""
     import lm_eval.tasks
 
-    _extend_task_manager(lm_eval.tasks, only_ours=only_ours)
+    _extend(lm_eval.tasks)
+    lm_eval.tasks.TaskManager.__init__.mera_ru_only = True
 
 
-def _extend_task_manager(tasks_module: Any, *, only_ours: bool = False) -> None:
-    """Wrap `TaskManager.__init__` so that it scans our YAML folder before the user's folders.
+def _extend(tasks_module: Any) -> None:
+    """Wrap `TaskManager` and, if this is a run of lm-eval's command line, its settings; do nothing if they are."""
+    manager = getattr(tasks_module, "TaskManager", None)
+    if manager is None:  # an unknown lm-eval: `--include_path "$(mera-ru path)"` still works
+        return
+    if not hasattr(manager.__init__, "mera_ru_only"):
+        _extend_task_manager(manager)
+    if _SETTINGS in sys.modules:
+        check_runs()
+
+
+def _extend_task_manager(manager: Any) -> None:
+    """Let `TaskManager.__init__` scan our YAML folder before the user's folders, and `load` explain a missing task.
 
     In every supported release `TaskManager` can be imported from `lm_eval.tasks`, wherever it is defined. A user's task
     with the name of one of ours wins, since the user's folders come later.
     """
-    manager = getattr(tasks_module, "TaskManager", None)
-    if manager is None:  # an unknown lm-eval: `--include_path "$(mera-ru path)"` still works
-        return
-    init = manager.__init__
+    import inspect
+
+    init, load_spec = manager.__init__, manager._load_spec
     signature = inspect.signature(init)
 
     @functools.wraps(init)
@@ -92,17 +127,97 @@ def _extend_task_manager(tasks_module: Any, *, only_ours: bool = False) -> None:
         call.apply_defaults()
         given = call.arguments["include_path"]
         folders = list(given) if isinstance(given, (list, tuple)) else [given] if given else []
-        ours = yaml_folder()
-        # A caller who turns the defaults off wants the named folders only.
-        if call.arguments["include_defaults"]:
-            call.arguments["include_defaults"] = not only_ours
-            # lm-eval would scan a folder given twice twice, and warn about each task.
-            if not any(os.path.realpath(folder) == str(ours) for folder in folders):
-                call.arguments["include_path"] = [str(ours), *folders]
+        ours = _yaml_folder()
+        # A caller who turns the defaults off and has not imported this package wants the named folders only.
+        wanted = call.arguments["include_defaults"] or "mera_ru_tasks" in sys.modules
+        if init_with_our_folder.mera_ru_only:  # type: ignore[attr-defined]
+            call.arguments["include_defaults"] = False
+        # lm-eval would scan a folder given twice twice, and warn about each task.
+        if wanted and not any(os.path.realpath(folder) == str(ours) for folder in folders):
+            call.arguments["include_path"] = [str(ours), *folders]
         init(*call.args, **call.kwargs)
         self.include_path = given
 
+    @functools.wraps(load_spec)
+    def load_or_explain(self: Any, spec: Any) -> Any:
+        try:
+            return load_spec(self, spec)
+        except KeyError as error:
+            if not isinstance(spec, str) or spec in self.task_index or spec not in _task_names():
+                raise
+            raise KeyError(f"{error.args[0]}. {_HOW_TO_REGISTER}") from error
+
+    init_with_our_folder.mera_ru_only = False  # type: ignore[attr-defined]
     manager.__init__ = init_with_our_folder
+    manager._load_spec = load_or_explain
+
+
+_HOW_TO_REGISTER = (
+    "It is a task of mera-ru-tasks: write `import mera_ru_tasks` before the TaskManager is created, "
+    "or add `include_path` with the folder that `mera-ru path` prints."
+)
+
+
+def _yaml_folder() -> Path:
+    """Return what `paths.yaml_folder` does, without importing the package (see above)."""
+    package = Path(__file__).resolve().parents[1]
+    return next(folder for folder in (package / "yaml_tasks", package.parent / "yaml_tasks") if folder.is_dir())
+
+
+def _task_names() -> set[str]:
+    return {file.stem for file in _yaml_folder().rglob("*.yaml")}
+
+
+def check_runs(**options: Any) -> None:
+    """Let lm-eval's command line check runs of our tasks before it loads the model (see `preflight.check`).
+
+    Runs of other tasks are as before.
+
+    Args:
+        options: passed on to `preflight.check`.
+    """
+    from lm_eval.config.evaluate_config import EvaluatorConfig
+
+    process = EvaluatorConfig.process_tasks
+    process = getattr(process, "__wrapped__", process)
+
+    @functools.wraps(process)
+    def process_and_check(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _prefer_task_to_folder(self)
+        manager = process(self, *args, **kwargs)
+        if any(is_ours(spec, manager) for spec in self.tasks):
+            from mera_ru_tasks.harness import preflight
+
+            preflight.check(self, manager, **options)
+        return manager
+
+    EvaluatorConfig.process_tasks = process_and_check
+
+
+def _prefer_task_to_folder(settings: Any) -> None:
+    """Let one of our tasks be found although a folder in the working directory has its name.
+
+    lm-eval 0.4.12 takes a single name for a folder of tasks if there is such a folder; `MERA_RU_DATA` has folders that
+    are named like the tasks. It looks for a folder only if there is one name; a name that is given twice counts once.
+    """
+    names = settings.tasks.split(",") if isinstance(settings.tasks, str) else settings.tasks
+    if len(names) == 1 and names[0] in _task_names() and Path(names[0]).is_dir():
+        settings.tasks = [*names, *names]
+
+
+def is_ours(spec: Any, manager: Any) -> bool:
+    """Return True if a name, or a configuration that lm-eval read from a path, leads to a task of this package."""
+    if isinstance(spec, str):
+        entry = manager.task_index.get(spec)
+        if entry is None:
+            return False
+        return is_ours(entry.cfg, manager) if entry.cfg else any(is_ours(name, manager) for name in entry.tags)
+    if not isinstance(spec, dict):
+        return False
+    origin = spec.get("class")
+    name = origin if isinstance(origin, str) else f"{getattr(origin, '__module__', '')}."
+    members = spec["task"] if isinstance(spec.get("task"), list) else []
+    return "mera_ru_tasks." in name or any(is_ours(member, manager) for member in members)
 
 
 def prepare_lm_eval() -> None:

@@ -6,17 +6,19 @@ loaded yet. A run from Python (`simple_evaluate`) checks data and judge when it 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import logging
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.errors import JudgeError, MeraRuError, TaskError
+from mera_ru_tasks.harness import patches
 from mera_ru_tasks.issues import Issue, errors
 from mera_ru_tasks.textutil import suggest
 
@@ -44,7 +46,7 @@ def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool |
     Raises:
         TaskError: an option, the data or the judge has an error. The message lists all that were found.
     """
-    ours = [spec for spec in config.tasks if _is_ours(spec, manager)]
+    ours = [spec for spec in config.tasks if patches.is_ours(spec, manager)]
     if not ours:
         return
     _keep_samples(config, keep_samples)
@@ -127,10 +129,8 @@ def _try_to_write(folder: Path) -> None:
             pass
     finally:
         for parent in missing:
-            try:
+            with contextlib.suppress(OSError):  # never created, or another process uses it
                 parent.rmdir()
-            except OSError:  # never created, or another process uses it
-                pass
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
@@ -217,9 +217,7 @@ def _check_folder(arguments: Mapping[str, Any]) -> Iterator[Issue]:
     name = str(arguments.get("pretrained", ""))
     location = f"--model_args pretrained={name}"
     if not name:
-        yield Issue(
-            "no-model", "error", "--model_args", "names no model", "Write `--model_args pretrained=MODEL`."
-        )
+        yield Issue("no-model", "error", "--model_args", "names no model", "Write `--model_args pretrained=MODEL`.")
     elif not Path(name).exists():
         if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
             yield Issue("no-model", "error", location, "there is no such folder")
@@ -336,7 +334,7 @@ def check_samples(samples: object, sizes: Mapping[str, int], *, complete: bool =
     """
     if not samples:
         return []
-    hint = 'Write it like \'{"riddles_sample": [0, 1, 2]}\', or name a JSON file with that.'
+    hint = "Write it like '{\"riddles_sample\": [0, 1, 2]}', or name a JSON file with that."
     if not isinstance(samples, Mapping):
         return [Issue("samples", "error", "--samples", "is no JSON object and no file", hint)]
     issues = []
@@ -367,21 +365,6 @@ def check_indices(indices: object, size: int, location: str) -> list[Issue]:
 
 
 # --- the tasks -------------------------------------------------------------------------------------------------------
-
-
-def _is_ours(spec: object, manager: TaskManager) -> bool:
-    """Return True if a name, or a configuration that lm-eval read from a path, leads to a task of this package."""
-    if isinstance(spec, str):
-        entry = manager.task_index.get(spec)
-        if entry is None:
-            return False
-        return any(_is_ours(name, manager) for name in entry.tags if entry.cfg is None) or _is_ours(entry.cfg, manager)
-    if not isinstance(spec, Mapping):
-        return False
-    origin = spec.get("class")
-    name = origin if isinstance(origin, str) else f"{getattr(origin, '__module__', '')}."
-    members = spec.get("task") if isinstance(spec.get("task"), list) else []
-    return "mera_ru_tasks." in name or any(_is_ours(member, manager) for member in members)
 
 
 def _load(manager: TaskManager, specs: Iterable[Any], issues: list[Issue]) -> dict[str, Task]:
@@ -417,7 +400,7 @@ def _mera_tasks(tasks: Mapping[str, Task]) -> Iterator[MeraTask]:
 def _check_tasks(tasks: Iterable[MeraTask], config: EvaluatorConfig) -> Iterator[Issue]:
     """Check what depends on the tasks' documents: the shots and the judge."""
     tasks = list(tasks)
-    checks = [functools.partial(task.check_shots, config.num_fewshot) for task in tasks]
+    checks: list[Callable[[], None]] = [functools.partial(task.check_shots, config.num_fewshot) for task in tasks]
     if not config.predict_only:
         checks += [task.check_judge for task in tasks]
     for one_check in checks:

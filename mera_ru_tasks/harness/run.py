@@ -1,42 +1,90 @@
 """`mera-ru run`: lm-eval's command line in this process, with an index of our tasks only.
 
 At its start lm-eval reads the YAML files of all its 14,000 tasks, which takes longer than everything else before the
-first request. Nothing here changes what a run prints, writes or measures.
+first request. A run here measures what a run of `lm_eval` measures. It differs in three ways that lose nothing: samples
+are kept if there is a folder for them, a failure to write the results ends with an error, and Ctrl-C says what is kept.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mera_ru_tasks.data.custom import read_task_file
-from mera_ru_tasks.errors import TaskError
+from mera_ru_tasks.errors import OutputError, TaskError
 from mera_ru_tasks.harness import patches
 from mera_ru_tasks.paths import task_names
 from mera_ru_tasks.textutil import suggest
 
 DIFFERENCE = (
-    "mera-ru run takes lm-eval's arguments and does what `lm_eval run` does, but starts sooner: it knows the tasks of\n"
-    "mera-ru-tasks and of --include_path only, none of lm-eval's own. The help of lm-eval:"
+    "mera-ru run takes lm-eval's arguments and does what `lm_eval run` does, but\n"
+    "- starts sooner: it knows the tasks of mera-ru-tasks and of --include_path only, none of lm-eval's own;\n"
+    "- keeps the samples whenever --output_path is given; --no-log-samples turns this off.\n"
+    "The help of lm-eval:"
 )
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run `lm_eval run` with these arguments.
+    """Run `lm_eval run` with these arguments, and our own `--no-log-samples`.
 
     Raises:
-        TaskError: a task is neither ours nor in `--include_path`.
-        SystemExit: lm-eval ended by itself, as after `--help`.
+        TaskError: a task is neither ours nor in `--include_path`, or a check before the run failed.
+        OutputError: lm-eval could not write the results.
+        SystemExit: lm-eval ended by itself, as after `--help`; status 130 after Ctrl-C.
     """
-    patches.register_tasks(only_ours=True)
+    arguments = list(arguments)
+    keep = "--no-log-samples" not in arguments
+    arguments = [argument for argument in arguments if argument != "--no-log-samples"]
+    patches.leave_out_other_tasks()
+    patches.check_runs(keep_samples=keep)
     try:
-        patches.run_lm_eval(["run", *arguments])
+        with _noticing_lost_results():
+            patches.run_lm_eval(["run", *arguments])
+    except KeyboardInterrupt:
+        print(_interrupted(arguments), file=sys.stderr)
+        raise SystemExit(130) from None
     except ValueError as error:
         if not str(error).startswith(_NOT_FOUND):
             raise
         raise TaskError(_not_found(str(error).removeprefix(_NOT_FOUND).split(", "), arguments)) from error
+
+
+def _interrupted(arguments: Sequence[str]) -> str:
+    cached = [*_values(arguments, "--use_cache"), *_values(arguments, "-c")]
+    if cached:
+        return f"\nInterrupted. The responses so far are in {cached[-1]}_rank0.db; the same command continues there."
+    return (
+        "\nInterrupted, and the responses so far are lost. With `--use_cache FILE` lm-eval keeps each response as it "
+        "comes, and the same command continues after an interruption."
+    )
+
+
+@contextlib.contextmanager
+def _noticing_lost_results() -> Iterator[None]:
+    """Raise OutputError at the end if lm-eval could not write its results: it only logs a warning."""
+    failures: list[str] = []
+
+    class Notice(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            message = record.getMessage()
+            if message.startswith("Could not save"):
+                failures.append(message)
+
+    logger, handler = logging.getLogger("lm_eval.loggers.evaluation_tracker"), Notice(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+    if failures:
+        raise OutputError(
+            f"lm-eval could not write all results ({failures[0]}); the table above is all that is left. Check the "
+            "space and the permissions of --output_path."
+        )
 
 
 _NOT_FOUND = "Tasks not found: "

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.task import ConfigurableTask
+from lm_eval.utils import warning_once
 
 from mera_ru_tasks.data import load as loading
 from mera_ru_tasks.data.benchmarks import BENCHMARKS, LEADERBOARD, Benchmark
 from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.errors import DataError, TaskError
-from mera_ru_tasks.harness import patches, prompt
+from mera_ru_tasks.harness import diagnosis, patches, preflight, prompt
 from mera_ru_tasks.harness.fewshot import ShotsSampler
 from mera_ru_tasks.harness.filters import OPENING_MARK, FlexibleExtract
 from mera_ru_tasks.judge import config
@@ -100,6 +101,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         # `class`, which names this class, is no field of lm-eval's configuration.
         super().__init__(config={key: value for key, value in _with_prefix(config).items() if key != "class"})
         self._scored = True
+        self._tokenizer: Any = None
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
         """Load the documents as lm-eval does, without its hint in every run to use `--metadata`."""
@@ -109,6 +111,29 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         """Replace all metrics by one of lm-eval's: `bypass`, for `--predict_only`."""
         super().override_metric(metric_name)
         self._scored = False
+
+    def set_config(self, key: str, value: Any, update: bool = False) -> None:
+        """Change a setting of the run, such as `--gen_kwargs`, in which a token limit replaces the task's own."""
+        super().set_config(key, with_one_limit(value) if key == "generation_kwargs" else value, update)
+
+    def check_shots(self, number: int | None) -> None:
+        """Raise DataError if there are fewer shots than `--num_fewshot`, or than the task's own setting if None."""
+        number = self.config.num_fewshot if number is None else number
+        if number and isinstance(getattr(self, "sampler", None), ShotsSampler):
+            self.sampler.sample(number, self.eval_docs[0])
+
+    def check_judge(self) -> None:
+        """Check the configured judge, if any, by a trial question, and record it in the results.
+
+        Raises:
+            JudgeError: the judge cannot be used. Without documents that have a reference it is not needed.
+        """
+        settings = config.from_environment()
+        if settings is not None and any(has_reference({"outputs": outputs}) for outputs in self.eval_docs["outputs"]):
+            from mera_ru_tasks.judge.run import prepare
+
+            prepare(settings)
+            self._record(METADATA, identity(judge_facts(settings)))
 
     def build_all_requests(self, *args: Any, cache_requests: bool = False, **kwargs: Any) -> None:
         """Build the requests, after checking the judge if there is something to judge.
@@ -122,16 +147,19 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             DataError: one of several processes would have no document with a reference.
         """
         if cache_requests:
-            logger.warning(
-                "%s: --cache_requests is ignored, because lm-eval's cache does not notice other data or other shots. "
+            warning_once(
+                logger,
+                "--cache_requests is ignored, because lm-eval's cache does not notice other data or other shots. "
                 "Building the requests takes about a second.",
-                self.task_name,
             )
-        if self._scored and any(has_reference(doc) for doc in self.eval_docs):
-            self._prepare_judge()
+        self._check_samples(kwargs.get("samples"))
+        if self._scored:
+            self.check_judge()
         if self.config.num_fewshot and isinstance(getattr(self, "sampler", None), ShotsSampler):
             self._record(SHOTS, self.sampler.digest(self.config.num_fewshot))
         self._refuse_uneven_processes(**kwargs)
+        model = getattr(kwargs.get("chat_template"), "__self__", None)  # the method of the model, or nothing
+        self._tokenizer = getattr(model, "tokenizer", None)
         try:
             super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
         except ValueError as error:
@@ -142,21 +170,28 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 "option out; for base models there are the `_prefill` tasks."
             ) from error
 
+    def _check_samples(self, samples: Any) -> None:
+        """Check `--samples`, and put them in order: lm-eval runs them in order and logs their numbers as given."""
+        if samples is None:
+            return
+        issues = preflight.check_indices(samples, len(self.eval_docs), f"--samples, task {self.task_name}")
+        if issues:
+            raise TaskError(str(issues[0]))
+        if isinstance(samples, list):
+            samples[:] = sorted(set(samples))
+
     def apply_filters(self) -> Any:
-        """Filter the responses; the filters learn from each document whether its prompt opened a reasoning block."""
+        """Filter the responses, then warn if they show that a setting is wrong.
+
+        The filters learn from each document whether its prompt opened a reasoning block.
+        """
         for instance in self._instances:
             if mark := opening_mark(instance.args[0]):
                 instance.doc = {**instance.doc, OPENING_MARK: mark}
-        return super().apply_filters()
-
-    def _prepare_judge(self) -> None:
-        """Check the configured judge, if any, and record it in the results."""
-        settings = config.from_environment()
-        if settings is not None:
-            from mera_ru_tasks.judge.run import prepare
-
-            prepare(settings)
-            self._record(METADATA, identity(judge_facts(settings)))
+        filtered = super().apply_filters()
+        for warning in diagnosis.warnings(self, self._tokenizer):
+            logger.warning("%s", warning)
+        return filtered
 
     def _refuse_uneven_processes(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
@@ -180,6 +215,20 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
     def _record(self, name: str, value: Any) -> None:
         """Write a fact about the run into the task's `metadata`, which lm-eval copies to its results."""
         self.config.metadata = {**(self.config.metadata or {}), name: value}
+
+
+# The names that lm-eval knows for the largest number of new tokens, by its own order of preference.
+_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+
+
+def with_one_limit(generation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return generation settings with their token limit under the one name that lm-eval's backends share.
+
+    lm-eval would let the `max_gen_toks` of a task win over the user's `max_new_tokens`.
+    """
+    limits = [generation[name] for name in _LIMITS if generation.get(name) is not None]
+    others = {name: value for name, value in generation.items() if name not in _LIMITS}
+    return {**others, "max_gen_toks": limits[0]} if limits else others
 
 
 def _with_prefix(config: Mapping[str, Any]) -> dict[str, Any]:

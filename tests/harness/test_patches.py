@@ -13,7 +13,7 @@ import sys
 import lm_eval.__main__
 import lm_eval.tasks
 import pytest
-from lm_eval._cli import HarnessCLI
+from lm_eval._cli import HarnessCLI, run
 from lm_eval.tasks import _factory, manager
 from lm_eval.utils import apply_template, env
 
@@ -36,6 +36,12 @@ def python(program: str, *arguments: str, **settings: str) -> subprocess.Complet
 def test_lm_eval_still_needs_the_registration_of_tasks() -> None:
     sources = "".join(inspect.getsource(module) for module in (lm_eval.tasks, manager, _factory))
     assert "entry_points" not in sources
+
+
+def test_lm_eval_still_needs_its_runs_to_be_checked() -> None:
+    source = inspect.getsource(run.Run._execute)
+    steps = source[source.index("process_tasks") : source.index("simple_evaluate(")]
+    assert "entry_points" not in steps and "hook" not in steps
 
 
 def test_lm_eval_still_needs_its_templates_to_be_kept() -> None:
@@ -67,39 +73,63 @@ def test_lm_eval_still_needs_its_arguments_in_sys_argv() -> None:
 
 STATE = """
 import json, sys
-import lm_eval.utils, lm_eval.tasks
-before = [sys.excepthook, list(sys.meta_path), lm_eval.utils.env.compile, lm_eval.tasks.TaskManager.__init__]
+import lm_eval.utils
+import lm_eval.tasks
+before = [sys.excepthook, list(sys.meta_path), lm_eval.utils.env.compile]
 import mera_ru_tasks, mera_ru_tasks.harness
 from mera_ru_tasks import *
 import mera_ru_tasks.harness.task, mera_ru_tasks.harness.filters, mera_ru_tasks.harness.prompt
-after = [sys.excepthook, list(sys.meta_path), lm_eval.utils.env.compile, lm_eval.tasks.TaskManager.__init__]
+after = [sys.excepthook, list(sys.meta_path), lm_eval.utils.env.compile]
 print(json.dumps([one == other for one, other in zip(before, after)]))
 """
 
 
-def test_importing_the_package_changes_nothing() -> None:
+def test_importing_the_package_changes_nothing_but_the_registration() -> None:
     ended = python(STATE)
-    assert json.loads(ended.stdout) == [True] * 4, ended.stderr
+    assert json.loads(ended.stdout) == [True] * 3, ended.stderr
 
 
-REGISTER = """
-import sys
+LM_EVAL_FIRST = """
 from lm_eval.tasks import TaskManager
+before = TaskManager(include_defaults=False)
 import mera_ru_tasks
-names = lambda: set(TaskManager().all_tasks)
-assert "riddles_sample" not in set(TaskManager(include_defaults=False).all_tasks)
-for _ in range(2): mera_ru_tasks.register_tasks()
-from mera_ru_tasks.harness.patches import register_tasks
-register_tasks(only_ours=True)
-manager = TaskManager()
+"""
+PACKAGE_FIRST = """
+import sys, mera_ru_tasks
+assert not [name for name in sys.modules if name.startswith("lm_eval")]
+from lm_eval.tasks import TaskManager
+"""
+REGISTERED = """
+from mera_ru_tasks.harness import patches
+for _ in range(2): patches.register_tasks()
+manager = TaskManager(include_defaults=False)
 assert "riddles_sample" in manager.all_tasks and "arc_easy" not in manager.all_tasks and manager.include_path is None
-print("as said")
+for _ in range(2): patches.leave_out_other_tasks()
+manager = TaskManager()
+assert "riddles_sample" in manager.all_tasks and "arc_easy" not in manager.all_tasks
+print(list(manager.load("riddles_sample")["tasks"]))
 """
 
 
-def test_tasks_can_be_registered_by_a_call() -> None:
-    ended = python(REGISTER)
-    assert ended.stdout.strip() == "as said", ended.stderr
+@pytest.mark.parametrize("order", [LM_EVAL_FIRST, PACKAGE_FIRST])
+def test_the_package_s_import_registers_the_tasks_for_later_managers(order: str) -> None:
+    ended = python(order + REGISTERED)
+    assert ended.stdout.strip() == "['riddles_sample']", ended.stderr
+
+
+UNKNOWN = """
+manager = TaskManager(include_defaults=False)
+for name in ("riddles_sample", "nonsense"):
+    try: manager.load(name)
+    except KeyError as error: print("import mera_ru_tasks" in str(error))
+"""
+
+
+def test_a_manager_without_our_tasks_says_how_to_have_them() -> None:
+    hook = "from mera_ru_tasks.harness.patches import register_tasks\nregister_tasks()\nimport sys\n"
+    forget = "from lm_eval.tasks import TaskManager\ndel sys.modules['mera_ru_tasks']\n"
+    ended = python(hook + forget + UNKNOWN)
+    assert ended.stdout.split() == ["True", "False"], ended.stderr
 
 
 def test_templates_are_compiled_once() -> None:

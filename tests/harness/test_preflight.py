@@ -47,7 +47,10 @@ def model_folder(folder: Path, *, template: str | None = None) -> str:
 SETTINGS = {
     "model": ({"model": "vlm"}, ["--model vlm", "'vllm'"]),
     "package": ({"model": "vllm"}, ["--model vllm", 'pip install "lm-eval[vllm]"']),
-    "argument's package": ({"model": "hf", "model_args": {"pretrained": "org/name", "load_in_4bit": True}}, ["load_in_4bit", "pip install bitsandbytes"]),
+    "argument's package": (
+        {"model": "hf", "model_args": {"pretrained": "org/name", "load_in_4bit": True}},
+        ["load_in_4bit", "pip install bitsandbytes"],
+    ),
     "no model": ({"model": "hf"}, ["--model_args", "pretrained=MODEL"]),
     "folder": ({"model": "hf", "model_args": {"pretrained": "./absent"}}, ["./absent", "no such folder"]),
     "no address": ({**CHAT, "model_args": {"model": "NAME"}}, ["base_url=http"]),
@@ -57,7 +60,7 @@ SETTINGS = {
     "negative limit": ({"limit": -3.0}, ["--limit -3.0"]),
     "samples": ({"samples": [1]}, ["--samples", "JSON object"]),
     "samples' task": ({"samples": {"riddles": [0]}}, ["task riddles", "riddles_sample"]),
-    "samples' index": ({"samples": {"riddles_sample": [0, 60]}}, ["no document 60", "0 to 39"]),
+    "samples' index": ({"samples": {"riddles_sample": [0, 60]}}, ["no document 60", "0 to 59"]),
     "negative index": ({"samples": {"riddles_sample": [-1]}}, ["no document -1"]),
     "samples' type": ({"samples": {"riddles_sample": ["1"]}}, ["'1' is no number"]),
     "no samples": ({"samples": {"riddles_sample": []}}, ["names no documents"]),

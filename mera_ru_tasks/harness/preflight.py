@@ -46,6 +46,7 @@ def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool |
     Raises:
         TaskError: an option, the data or the judge has an error. The message lists all that were found.
     """
+    patches.hide_traceback_of_user_errors()
     ours = [spec for spec in config.tasks if patches.is_ours(spec, manager)]
     if not ours:
         return

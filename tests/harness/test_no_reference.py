@@ -40,10 +40,10 @@ def test_closed_answers_give_one_warning_and_no_number(
     rows = [riddle(1, ""), riddle(2, None), riddle(3, " ")]
     others = [riddle(4, "")]
     data_folder(tmp_path, base_of(task), *((others, rows) if task.endswith("_shots") else (rows, others)))
-    results = run(None, [task], lambda doc, prompt: "Ответ: ", data=tmp_path)
+    results = run(None, [task], lambda doc, prompt: "кот", data=tmp_path)
     assert our_warnings(caplog) == [warning]
     assert numbers(results, task) == {}
-    assert [sample["resps"] for sample in results["samples"][task]] == [[["Ответ: "]]] * 6
+    assert [sample["resps"] for sample in results["samples"][task]] == [[["кот"]]] * 6
 
 
 def test_a_group_of_closed_tasks_has_no_number_either(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -34,12 +34,29 @@ def test_predict_only_keeps_the_responses_and_scores_nothing(tmp_path: Path, tas
         ("riddles_closed", {"until": ["</s>"], "do_sample": True, "temperature": 0.7},
          {"until": ["</s>"], "do_sample": True, "temperature": 0.7, "max_gen_toks": 1024}),
         ("riddles_closed_prefill", {"max_gen_toks": 8}, {"until": ["\n"], "do_sample": False, "max_gen_toks": 8}),
+        *(("riddles_closed_prefill", f"{name}=64", {"until": ["\n"], "do_sample": False, "max_gen_toks": 64})
+          for name in ("max_new_tokens", "max_tokens", "max_completion_tokens")),
+        ("riddles_closed", "max_tokens=8,max_gen_toks=9", {"until": [], "do_sample": False, "max_gen_toks": 9}),
     ],
 )  # fmt: skip
 def test_generation_settings(tmp_path: Path, task: str, given: Any, sent: dict[str, Any]) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1)])
     samples = run(None, [task], data=root, gen_kwargs=given)["samples"][task]
     assert samples[0]["arguments"][0][1] == sent
+
+
+def test_samples_are_logged_with_their_own_numbers_in_any_order(tmp_path: Path) -> None:
+    root = data_folder(tmp_path, "riddles", [riddle(number) for number in range(10, 15)])
+    samples = run(None, ["riddles_closed"], data=root, samples={"riddles_closed": [4, 1, 4]})["samples"]
+    logged = [(sample["doc_id"], sample["doc"]["meta"]["id"]) for sample in samples["riddles_closed"]]
+    assert logged == [(1, 11), (4, 14)] * 2
+
+
+@pytest.mark.parametrize("indices", [[3], [-1], ["0"], [True], [0.0], [], "0", {"0": 1}])
+def test_samples_that_are_none_are_refused(tmp_path: Path, indices: Any) -> None:
+    root = data_folder(tmp_path, "riddles", [riddle(1), riddle(2), riddle(3)])
+    with pytest.raises(TaskError, match="--samples, task riddles_closed"):
+        run(None, ["riddles_closed"], data=root, samples={"riddles_closed": indices})
 
 
 @pytest.mark.parametrize(("given", "shown"), [(None, 0), (0, 0), (1, 1), (2, 2)])
@@ -104,7 +121,7 @@ def test_no_question_comes_from_lm_evals_cache_of_requests(
         asked.append(first["arguments"][0][0])
     assert [prompt.rpartition("Загадка ")[2] for prompt in asked] == ["1?", "2?", "2?"]
     assert len(set(asked)) == 3
-    assert "riddles_closed: --cache_requests is ignored" in caplog.text
+    assert "--cache_requests is ignored" in caplog.text
 
 
 def test_a_tokenizer_without_a_chat_template_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,11 @@ def test_shots_prefix_and_lm_evals_own_settings(tmp_path: Path) -> None:
 
 def test_plain_generation_keeps_its_lack_of_stop_strings(tmp_path: Path) -> None:
     results = run_own(tmp_path, [riddle(1)], reference, mera_ru_answer="phrase", generation_kwargs={"max_gen_toks": 5})
-    assert results["samples"]["own"][0]["arguments"][0][1] == {"until": [], "do_sample": False, "max_gen_toks": 5}
+    assert results["samples"]["own"][0]["arguments"][0][1] == {
+        "until": ["<no stop string>"],
+        "do_sample": False,
+        "max_gen_toks": 5,
+    }
 
 
 def test_the_data_folder_of_the_benchmarks_does_not_hide_the_tasks_own(

@@ -13,6 +13,8 @@ from tests.support.known_scores import CASES, EXPECTED, REGIONS, answer_of, base
 from tests.support.rows import data_folder, riddle
 from tests.support.scripted import ScriptedModel, numbers, run
 
+NO_STOP = ["<no stop string>"]
+
 
 @pytest.mark.parametrize("task", ["russian_regions", "riddles_closed", "enantiosemy_prefill"])
 def test_predict_only_keeps_the_responses_and_scores_nothing(tmp_path: Path, task: str) -> None:
@@ -28,15 +30,15 @@ def test_predict_only_keeps_the_responses_and_scores_nothing(tmp_path: Path, tas
 @pytest.mark.parametrize(
     ("task", "given", "sent"),
     [
-        ("riddles_closed", None, {"until": [], "do_sample": False, "max_gen_toks": 1024}),
+        ("riddles_closed", None, {"until": NO_STOP, "do_sample": False, "max_gen_toks": 1024}),
         ("riddles_closed_prefill", None, {"until": ["\n"], "do_sample": False, "max_gen_toks": 32}),
-        ("riddles_closed", "max_gen_toks=64", {"until": [], "do_sample": False, "max_gen_toks": 64}),
+        ("riddles_closed", "max_gen_toks=64", {"until": NO_STOP, "do_sample": False, "max_gen_toks": 64}),
         ("riddles_closed", {"until": ["</s>"], "do_sample": True, "temperature": 0.7},
          {"until": ["</s>"], "do_sample": True, "temperature": 0.7, "max_gen_toks": 1024}),
         ("riddles_closed_prefill", {"max_gen_toks": 8}, {"until": ["\n"], "do_sample": False, "max_gen_toks": 8}),
         *(("riddles_closed_prefill", f"{name}=64", {"until": ["\n"], "do_sample": False, "max_gen_toks": 64})
           for name in ("max_new_tokens", "max_tokens", "max_completion_tokens")),
-        ("riddles_closed", "max_tokens=8,max_gen_toks=9", {"until": [], "do_sample": False, "max_gen_toks": 9}),
+        ("riddles_closed", "max_tokens=8,max_gen_toks=9", {"until": NO_STOP, "do_sample": False, "max_gen_toks": 9}),
     ],
 )  # fmt: skip
 def test_generation_settings(tmp_path: Path, task: str, given: Any, sent: dict[str, Any]) -> None:

@@ -294,3 +294,32 @@ def test_only_our_errors_end_without_a_traceback(
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == last
     assert ("Traceback" in ended.stderr) == traceback
+
+
+# --- other ways of installing ----------------------------------------------------------------------------------------
+
+FROM_A_FOLDER = """
+import sys
+from lm_eval.tasks import TaskManager
+print("enantiosemy" in TaskManager().all_tasks)
+import mera_ru_tasks
+print([{"enantiosemy", "arc_easy"} & set(TaskManager(include_defaults=kept).all_tasks) for kept in (True, False)])
+"""
+
+
+def test_an_import_registers_the_tasks_of_a_folder_on_the_path(tmp_path: Path, wheel: Path, lean_lm_eval: Path) -> None:
+    """As with `pip install --target`, and in a notebook whose kernel was started before the installation."""
+    environment = make_environment(tmp_path / "venv", "wheel", lean_lm_eval)
+    environment.pip("install", "--no-deps", "--no-index", "--target", str(tmp_path / "packages"), str(wheel))
+    ended = environment.run("-c", FROM_A_FOLDER, PYTHONPATH=str(tmp_path / "packages"))
+    before, after = ended.stdout.splitlines()
+    assert before == "False", ended.stderr
+    assert [set(found) for found in eval(after)] == [{"enantiosemy", "arc_easy"}, {"enantiosemy"}]
+
+
+def test_a_folder_named_like_the_task_does_not_hide_it(environment: Environment, tmp_path: Path) -> None:
+    """lm-eval 0.4.12 takes a single name for a folder of tasks."""
+    data_folder(tmp_path, "riddles_closed", [riddle(1)])
+    arguments = ("--model", "dummy", "--tasks", "riddles_closed", "--limit", "1")
+    ended = environment.run("-m", "lm_eval", *arguments, cwd=tmp_path, MERA_RU_DATA=str(tmp_path))
+    assert ended.returncode == 0 and "|riddles_closed|" in ended.stdout, ended.stderr

@@ -64,7 +64,7 @@ def test_the_documented_command_scores_what_the_server_says(tmp_path: Path, know
     for request in server.requests:
         assert [message["role"] for message in request["messages"]] == ["user"]
         assert {name: request[name] for name in ("model", "stop", "max_tokens", "temperature")} == {
-            "model": "MODEL", "stop": [], "max_tokens": 1024, "temperature": 0,
+            "model": "MODEL", "stop": ["<no stop string>"], "max_tokens": 1024, "temperature": 0,
         }  # fmt: skip
     results = written(tmp_path)
     for task in (*TASKS, "mera_ru_sample"):

@@ -10,7 +10,6 @@ have the correlation ICC. f1 and judge scores are graded: the same luck gives a 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from mera_ru_tasks.compare import stats
+from mera_ru_tasks.compare.power import draw_luck
 
 Array = NDArray[np.float64]
 
@@ -67,35 +67,15 @@ class Cell:
 
     def draw(self, generator: np.random.Generator, number: int) -> tuple[Array, Array]:
         """Draw evaluations: the values of the model and of the baseline, shape (number, clusters, in_cluster)."""
-        shape = (number, self.clusters, self.in_cluster)
-
-        def luck() -> Array:
-            own = generator.random(shape)
-            if not self.icc:
-                return own
-            common = generator.random((number, self.clusters, 1))
-            return np.where(generator.random(shape) < math.sqrt(self.icc), common, own)
-
-        base = luck()
-        other = np.where(generator.random(shape) < SHARED, base, luck())
+        base, other = draw_luck(generator, (number, self.clusters, self.in_cluster), SHARED, self.icc)
         return _values(self.metric, other, self.accuracy + self.gap), _values(self.metric, base, self.accuracy)
 
     def intervals(self, values: Array, baseline: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return the ends of the intervals and whether each test rejects, all of shape (number,).
-
-        The formulas are those of `stats.paired_difference`, for many evaluations at once; a test compares them.
-        """
+        """Return the ends of the intervals and whether each test rejects, all of shape (number,)."""
         differences = values - baseline
-        mean, square = differences.mean((1, 2)), (differences**2).mean((1, 2))
-        n, size = self.documents, np.full(len(mean), float(self.documents))
-        if self.in_cluster > 1:
-            residuals = differences.sum(2) - self.in_cluster * mean[:, None]
-            clustered = (residuals**2).sum(1) * self.clusters / (self.clusters - 1) / n**2
-            independent = (square - mean**2) / (n - 1)
-            effect = clustered / np.maximum(independent, 1e-14)
-            size = np.where(independent < 1e-14, self.clusters, n / np.maximum(effect, 1.0))
-        centre, error = stats.bonett_price(mean, square, size)
-        half = stats.quantile(self.clusters - 1 if self.in_cluster > 1 else math.inf) * error
+        mean = differences.mean((1, 2))
+        centre, error, df = stats.paired_statistics(differences)
+        half = stats.quantile(df) * error
         low, high = np.minimum(np.maximum(centre - half, -1), mean), np.maximum(np.minimum(centre + half, 1), mean)
         return low, high, np.abs(centre) > half
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import compare, data, judge, run, score, submit, tasks
+from mera_ru_tasks.cli import compare, data, judge, power, run, score, submit, tasks
 from mera_ru_tasks.errors import MeraRuError
 from mera_ru_tasks.textutil import printable
 
@@ -35,6 +35,7 @@ app.command(context_settings=run.SETTINGS, short_help="Run lm-eval on these task
 app.command(short_help="Score logged responses again, without the model.")(score.score)
 app.command(short_help="Have an LLM judge logged responses.")(judge.judge)
 app.command(short_help="Compare models by their runs; make a report.")(compare.compare)
+app.command(short_help="Say what a comparison can see, before the run.")(power.power)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
 app.command()(tasks.path)

@@ -5,11 +5,13 @@ load.py           logs and the files next to them as entries: the answers of one
 comparability.py  whether two entries may be compared, and what differs between them
 chance.py         chance levels
 stats.py          intervals, tests and corrections, as pure functions
-results.py        scores, paired differences, means over tasks
+results.py        scores, differences between models, means over tasks, significance groups
+verdicts.py       verdicts in words
+power.py          what a comparison can see, before the run
 breakdowns.py     scores on parts of the tasks
 compare.py        the whole comparison
 notes.py          notes in English and Russian; their texts are in notes.json
-render.py         tables for the terminal and for Markdown
-export.py         JSON, CSV and Markdown
+render.py         tables for the terminal, Markdown and LaTeX
+export.py         JSON, CSV, Markdown and LaTeX
 html/             the report and the plots
 """

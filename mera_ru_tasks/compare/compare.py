@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,8 +118,28 @@ def compare_runs(
     verdicts = summarize([*means.rows, *rows], every_pair, primary, family)
     return Comparison(
         models, base, family, tasks, entries, verdicts, primary, means.rows, rows, every_pair, slices, spreads, gaps,
-        loaded.choices, loaded.problems,
+        loaded.choices, [*loaded.problems, *_shared_responses(entries)],
     )  # fmt: skip
+
+
+def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
+    """Yield notes on models that may not have given their own responses: a shared cache, or the same responses."""
+    caches: dict[str, dict[str, None]] = {}
+    responses: dict[tuple[str, int], dict[str, None]] = {}
+    for entry in entries:
+        if isinstance(cache := entry.log.run.config.get("use_cache"), str) and cache:
+            caches.setdefault(cache, {})[entry.model] = None
+        given = hash(tuple(sorted((key, answer.response) for key, answer in entry.answers.items())))
+        responses.setdefault((entry.task, given), {})[entry.model] = None
+    for models in caches.values():
+        if len(models) > 1:
+            yield note("shared-cache", ", ".join(models))
+    same: dict[tuple[str, ...], list[str]] = {}
+    for (task, _), models in responses.items():
+        if len(models) > 1:
+            same.setdefault(tuple(models), []).append(task)
+    for names, tasks in same.items():
+        yield note("same-responses", ", ".join(names), tasks=", ".join(tasks))
 
 
 def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]) -> list[tuple[str, str, str]]:

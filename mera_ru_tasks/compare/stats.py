@@ -217,6 +217,25 @@ def paired_difference(
     return Difference(estimate, centre, error, df, p, BONETT_PRICE if bounded else STUDENT, won, lost)
 
 
+def paired_statistics(differences: Values) -> tuple[Values, Values, float]:
+    """Return the centres and errors of `paired_difference` for many evaluations at once, and the degrees of freedom.
+
+    Args:
+        differences: shape (evaluations, clusters, documents in a cluster), from −1 to 1.
+    """
+    _, clusters, in_cluster = differences.shape
+    n = clusters * in_cluster
+    mean, square = differences.mean((1, 2)), (differences**2).mean((1, 2))
+    if in_cluster == 1:
+        return (*bonett_price(mean, square, n), math.inf)
+    residuals = differences.sum(2) - in_cluster * mean[:, None]
+    clustered = (residuals**2).sum(1) * clusters / (clusters - 1) / n**2
+    independent = (square - mean**2) / (n - 1)
+    effect = np.maximum(clustered / np.maximum(independent, 1e-14), 1.0)
+    size = np.where(independent < 1e-14, clusters, n / effect)
+    return (*bonett_price(mean, square, size), clusters - 1.0)
+
+
 def effective_size(values: Values, clusters: NDArray[Any] | None = None) -> float:
     """Return the number of independent documents that would know the mean of `values` as well as these clusters do.
 

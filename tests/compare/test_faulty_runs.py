@@ -8,7 +8,7 @@ from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from mera_ru_tasks.scoring.score import NO_WHOLE_GROUP
-from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_rows, log_file, results_file, row_of
+from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of
 from tests.support.scripted import run
 from tests.support.synthetic import write_data
 
@@ -191,3 +191,16 @@ def test_a_score_that_was_taken_back_is_not_shown(copied, mera_ru):
     edit_rows(file, lambda row: {**row, "scores": {} if row["doc_id"] == 0 else row["scores"]})
     row = row_of(compare_runs([copied]), "riddles_sample", WEAK)
     assert (row.score.n, joined(row.incomplete)) == (59, "59 of 60 documents of riddles_sample")
+
+
+def test_models_with_the_same_responses_or_one_cache_get_a_note(copied):
+    for model, cache in ((WEAK, "/tmp/cache"), (MIDDLE, "/tmp/cache")):
+        edit_json(results_file(copied, model), lambda content, cache=cache: content["config"].update(use_cache=cache))
+    weak = {json.loads(line)["doc_id"]: json.loads(line)["resps"] for line in log_file(copied, WEAK).open("rb")}
+    edit_rows(log_file(copied, MIDDLE), lambda row: {**row, "resps": weak[row["doc_id"]]})
+    found = {one.code: one for one in compare_runs([copied], baseline=MIDDLE).problems}
+    assert found["shared-cache"].location == f"{MIDDLE}, {WEAK}"
+    assert (found["same-responses"].location, dict(found["same-responses"].values)) == (
+        f"{MIDDLE}, {WEAK}",
+        {"tasks": TASK},
+    )

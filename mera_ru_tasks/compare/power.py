@@ -1,0 +1,184 @@
+"""Predict what a comparison can see before it is run: the power of the test that `compare` uses, by simulation.
+
+Two models answer the same documents. On a part of the documents (`agreement`) the same luck decides for both, so they
+succeed or fail together as far as their accuracies allow. In a group, documents share luck so that two of them have
+the correlation `icc`. Seeds are fixed: the same question has the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from mera_ru_tasks.compare import stats
+
+AGREEMENT = 0.5
+ICC = 0.2
+SIMULATIONS = 4_000
+
+_SEED = 20_260_102
+_STEPS = 12  # of bisection; each halves the interval
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a task: `clusters` groups of `in_cluster` documents; groups of one are independent documents."""
+
+    clusters: int
+    in_cluster: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.clusters}x{self.in_cluster}" if self.in_cluster > 1 else str(self.clusters)
+
+    def scaled(self, factor: float) -> Size:
+        """Return a task with `factor` times the groups, with at least as many as a verdict takes."""
+        return Size(max(stats.FEWEST_CLUSTERS, round(self.clusters * factor)), self.in_cluster)
+
+
+# The tasks of the group mera_ru: Enantiosemy, Riddles, RussianRegions.
+MERA_RU = (Size(506), Size(500), Size(201, 3))
+
+
+def draw_luck(
+    generator: np.random.Generator, shape: tuple[int, int, int], agreement: float, icc: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw the luck of two models, uniform from 0 to 1.
+
+    Args:
+        generator: the random numbers.
+        shape: the number of evaluations, of groups, and of documents in a group.
+        agreement: the part of the documents on which both models have the same luck.
+        icc: the correlation of the luck of two documents in a group.
+
+    Returns:
+        The luck of each model, of that shape.
+    """
+
+    def luck() -> NDArray[np.float64]:
+        own = generator.random(shape)
+        if not icc or shape[2] == 1:
+            return own
+        common = generator.random((shape[0], shape[1], 1))
+        return np.where(generator.random(shape) < math.sqrt(icc), common, own)
+
+    first = luck()
+    return first, np.where(generator.random(shape) < agreement, first, luck())
+
+
+def power(
+    sizes: Sequence[Size],
+    accuracy: float,
+    difference: float,
+    *,
+    agreement: float = AGREEMENT,
+    icc: float = ICC,
+    comparisons: int = 1,
+) -> float:
+    """Return the probability that a comparison finds a true difference, in the mean over tasks.
+
+    Args:
+        sizes: the size of each task.
+        accuracy: the accuracy of the worse model, from 0 to 1, in each task.
+        difference: how much better the other one is, from 0 to 1 − `accuracy`.
+        agreement: see `draw_luck`.
+        icc: see `draw_luck`.
+        comparisons: the number of comparisons to correct for (by the first step of Holm's procedure).
+    """
+    centre, square, uncertain = (np.zeros(SIMULATIONS) for _ in range(3))
+    for place, size in enumerate(sizes):
+        generator = np.random.default_rng([_SEED, place])
+        if size.in_cluster == 1:
+            part, error, df = _independent(generator, size.clusters, accuracy, difference, agreement)
+        else:
+            part, error, df = _clustered(generator, size, accuracy, difference, agreement, icc)
+        centre += part
+        square += error**2
+        uncertain += error**4 / df
+    df = np.divide(square**2, uncertain, out=np.full(SIMULATIONS, np.inf), where=uncertain > 0)
+    statistic = np.abs(centre) / np.sqrt(square)
+    tail = np.where(np.isinf(df), special.ndtr(-statistic), special.stdtr(np.where(np.isinf(df), 1, df), -statistic))
+    return float(np.mean(2 * tail < stats.ALPHA / comparisons))
+
+
+_Statistics = tuple[NDArray[np.float64], NDArray[np.float64], float]
+
+
+def _independent(
+    generator: np.random.Generator, n: int, accuracy: float, difference: float, agreement: float
+) -> _Statistics:
+    """Simulate counts of documents won and lost, without drawing each document."""
+    better = accuracy + difference
+    won = agreement * difference + (1 - agreement) * better * (1 - accuracy)
+    lost = (1 - agreement) * accuracy * (1 - better)
+    counts = generator.multinomial(n, [won, lost, max(0.0, 1 - won - lost)], size=SIMULATIONS)
+    mean, square = (counts[:, 0] - counts[:, 1]) / n, (counts[:, 0] + counts[:, 1]) / n
+    return (*stats.bonett_price(mean, square, n), math.inf)
+
+
+def _clustered(
+    generator: np.random.Generator, size: Size, accuracy: float, difference: float, agreement: float, icc: float
+) -> _Statistics:
+    parts = []
+    number = max(1, min(SIMULATIONS, 500_000 // (size.clusters * size.in_cluster)))
+    for start in range(0, SIMULATIONS, number):
+        shape = (min(number, SIMULATIONS - start), size.clusters, size.in_cluster)
+        base, other = draw_luck(generator, shape, agreement, icc)
+        differences = (other < accuracy + difference).astype(np.float64) - (base < accuracy)
+        parts.append(stats.paired_statistics(np.asarray(differences, dtype=np.float64)))
+    centres, errors, dfs = zip(*parts, strict=True)
+    return np.concatenate(centres), np.concatenate(errors), dfs[0]
+
+
+def detectable(sizes: Sequence[Size], accuracy: float, **options: float) -> float | None:
+    """Return the smallest true difference that is found with a probability of 80%; None if there is none.
+
+    Args:
+        sizes: the size of each task.
+        accuracy: the accuracy of the worse model.
+        options: see `power`.
+    """
+    least, most = 0.0, 1 - accuracy
+    if power(sizes, accuracy, most, **options) < stats.POWER:  # type: ignore[arg-type]
+        return None
+    for _ in range(_STEPS):
+        middle = (least + most) / 2
+        found = power(sizes, accuracy, middle, **options) >= stats.POWER  # type: ignore[arg-type]
+        least, most = (least, middle) if found else (middle, most)
+    return most
+
+
+def needed(sizes: Sequence[Size], accuracy: float, difference: float, **options: float) -> list[Size] | None:
+    """Return how many documents it takes to find a difference with a probability of 80%, in the same proportions.
+
+    Args:
+        sizes: the sizes of the tasks; only their proportions count.
+        accuracy: the accuracy of the worse model.
+        difference: the true difference.
+        options: see `power`.
+
+    Returns:
+        The size of each task; None if it takes more than a thousand times the documents.
+    """
+    low, high = 1e-3, 1e3
+
+    def enough(factor: float) -> bool:
+        scaled = [size.scaled(factor) for size in sizes]
+        return power(scaled, accuracy, difference, **options) >= stats.POWER  # type: ignore[arg-type]
+
+    if enough(low):
+        return [size.scaled(low) for size in sizes]
+    factor = 1.0
+    while not enough(factor):  # large evaluations take long: approach from below
+        factor *= 2
+        if factor > high:
+            return None
+    low, high = (factor / 2, factor) if factor > 1 else (low, factor)
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return [size.scaled(high) for size in sizes]

@@ -29,7 +29,7 @@ from tests.support.documents import (
 )
 from tests.support.known import known_tasks
 
-# What lm-eval's `--metadata` may name, and what stands in an answer format of a custom dataset's YAML file.
+# What lm-eval's `--metadata` may name.
 METADATA = {"mera_ru_data", "mera_ru_revision"}
 
 
@@ -74,7 +74,7 @@ def table(document: Path, heading: str) -> list[list[str]]:
 
 
 def test_the_metrics_table_is_the_tasks_own() -> None:
-    """Each metric stands at its benchmarks, with its pipeline where it has only one."""
+    """Check that each metric names its benchmarks, and its filter if it has only one."""
     metrics: dict[str, set[str]] = {}
     titles = {"multi_choice": "Enantiosemy", "phrase": "Riddles", "choice": "RussianRegions"}
     for name, title in titles.items():

@@ -17,6 +17,8 @@ from examples import demo_models
 from mera_ru_tasks.errors import MeraRuError
 from tests.support.environments import REPOSITORY
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs make and a POSIX shell")
+
 # Each writes its name and arguments into a log; `mera-ru` makes the file that it is to write, `python` names a folder.
 STUB = """#!/bin/sh
 echo "$(basename "$0") $*" >> calls

@@ -47,6 +47,13 @@ def submit(
         ),
     ] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Pack what exists, even if something is missing.")] = False,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the other tasks of this archive, from any tool, and add the run's tasks or replace them.",
+        ),
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Check a submission archive from any tool, instead of packing one."),
@@ -63,20 +70,27 @@ def submit(
           --predict_only --log_samples --output_path results
       mera-ru submit results -o submission.zip
       mera-ru submit --check submission.zip
+      mera-ru submit results --into others.zip -o full.zip
       mera-ru submit results --task city_quiz -o city_quiz.zip
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     if check is not None:
-        if run:
-            raise typer.BadParameter("it checks one archive; do not name a RUN", param_hint="--check")
+        if run or into:
+            raise typer.BadParameter("it checks one archive; name neither RUN nor --into", param_hint="--check")
         _check(check, data, task or [])
         return
     if not run:
         raise typer.BadParameter("name lm-eval's output folder, or an archive with --check", param_hint="RUN")
-    _pack(run, output, model, data, task or [], partial)
+    _pack(run, output, model, data, task or [], partial, into)
 
 
 def _pack(
-    run: Sequence[Path], output: Path, model: str | None, data: Path | None, tasks: Sequence[str], partial: bool
+    run: Sequence[Path],
+    output: Path,
+    model: str | None,
+    data: Path | None,
+    tasks: Sequence[str],
+    partial: bool,
+    into: Path | None,
 ) -> None:
     from mera_ru_tasks.logs.lmeval import find_logs
     from mera_ru_tasks.submission import pack
@@ -94,12 +108,17 @@ def _pack(
         way_out = " To pack what exists anyway, add --partial." if is_incomplete else ""
         say(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)
-    pack.write(pack.build(draft.answers), output)
+    archive, issues = pack.build_into(into, draft.answers) if into else (pack.build(draft.answers), [])
+    for issue in issues:
+        say(f"{issue.severity.capitalize()}: {issue}")
+    pack.write(archive, output)
     say(f"\nWrote {output}.")
     if draft.stopped_by(partial=False):
         say("Something is missing from it (see above). The leaderboard rejects such a file: complete it first.")
         return
-    if tasks:
+    if into is None and not tasks:
+        say("MERA Text 2.0 has twelve tasks. To add these to an archive with the others, use --into FILE.")
+    if tasks and into is None:
         say("It has the form of a leaderboard submission, for the holder of your dataset's answers.")
         return
     say(

@@ -8,19 +8,19 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mera_ru_tasks.data.benchmarks import LEADERBOARD, PHRASE, Benchmark
+from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark
 from mera_ru_tasks.data.custom import benchmark_of_config
 from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.errors import RunError, SubmissionError
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.lmeval import SAMPLES_NAME, as_mapping, parse_samples
-from mera_ru_tasks.scoring.metrics import STRICT
-from mera_ru_tasks.submission.rules import LOGS, check_ids, expected_rows, name_ids, note_unchecked, task_error
+from mera_ru_tasks.submission import rules
+from mera_ru_tasks.submission.rules import LOGS, is_log_of, name_ids, task_error
 
 # Far more than any real submission, far less than would fill a machine's memory.
 _LARGEST = 1 << 30
@@ -37,7 +37,8 @@ class Checked:
 
     Attributes:
         responses: the readable responses by file name and id.
-        issues: errors, and notes on what was not checked.
+        issues: errors, for which the scorer or this package would refuse the archive; warnings, on missing tasks and on
+            logs; and notes on what was not checked.
     """
 
     responses: Mapping[str, Responses]
@@ -50,51 +51,80 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
     Args:
         file: the archive.
         data: a folder with the data; default as in `rules.expected_rows`.
-        tasks: custom tasks that it must answer, instead of the leaderboard's.
+        tasks: custom tasks that it must answer. By default it holds any of the twelve tasks of MERA Text 2.0.
 
     Raises:
         SubmissionError: the file is not a zip archive.
         DataError: the data are missing or invalid.
     """
-    archive = _open(file.read_bytes(), str(file))
-    logs, issues = _read(archive, LOGS, LOGS)
-    benchmarks: list[Benchmark] = []
-    for task in tasks:
-        benchmark = _custom(logs, task)
-        if benchmark is None:
-            message = f"no results log in it says that {task!r} is a custom task"
-            issues.append(task_error("unknown-task", task, LOGS, message, _REPACK))
-            benchmark = Benchmark(task, task, None, (task.lower(),), (), (), None, {None: PHRASE})
-        benchmarks.append(benchmark)
-    benchmarks = benchmarks or list(LEADERBOARD)
-    issues += _check_names(archive, benchmarks)
+    archive = open_archive(file.read_bytes(), str(file))
+    logs, found = read_entry(archive, LOGS, LOGS)
+    issues = list(map(_as_warning, found))
+    if tasks:
+        benchmarks = [_custom(logs, task) or _unknown(task) for task in tasks]
+        issues += [_unknown_task(task) for task in tasks if _custom(logs, task) is None]
+    else:
+        known = {benchmark.title: benchmark for benchmark in LEADERBOARD}
+        titles = [title for title in rules.SIZES if f"{title}.json" in archive.namelist()]
+        benchmarks = [known.get(title) or _unknown(title) for title in titles]
+        issues += _check_set(titles)
+    issues += check_names(archive, [f"{title}.json" for title in tasks or rules.SIZES])
     responses: dict[str, Responses] = {}
     unchecked = []
     for benchmark in benchmarks:
         name = f"{benchmark.title}.json"
-        content, found = _read(archive, name, benchmark.title)
+        content, found = read_entry(archive, name, benchmark.title)
         issues += found
         if content is None:
             continue
         responses[name], found = _check_task(content, name, benchmark.title)
         issues += found
-        expected = expected_rows(benchmark, data)
-        issues += check_ids(responses[name].keys(), expected, benchmark.title, name)
+        expected = rules.expected_rows(benchmark, data) if benchmark.formats else rules.Expected(benchmark)
+        issues += rules.check_ids(responses[name].keys(), expected, benchmark.title, name)
         if expected.rows is None:
             unchecked.append(expected)
     if logs is not None:
         issues += _check_logs(logs, responses, benchmarks)
-    return Checked(responses, issues + ([note_unchecked(unchecked)] if unchecked else []))
+    return Checked(responses, issues + ([rules.note_unchecked(unchecked)] if unchecked else []))
+
+
+def _unknown(title: str) -> Benchmark:
+    """Return a stand-in for a task of which only the name is known."""
+    return Benchmark(title, title, None, (title.lower(),), (), (), None, {})
+
+
+def _unknown_task(task: str) -> Issue:
+    message = f"no results log in it says that {task!r} is a custom task"
+    return task_error("unknown-task", task, LOGS, message, _REPACK)
+
+
+def _check_set(titles: Sequence[str]) -> Iterator[Issue]:
+    """Check that an archive holds the twelve tasks of MERA Text 2.0, or at least one of them."""
+    missing = ", ".join(title for title in rules.SIZES if title not in titles)
+    if not titles:
+        message = f"it holds no task file; their names are {missing}, each with `.json`"
+        yield Issue("no-tasks", "error", "archive", message, _REPACK)
+    elif missing:
+        message = f"it holds {len(titles)} of the {len(rules.SIZES)} tasks of MERA Text 2.0; missing: {missing}"
+        hint = (
+            "MERA's tools call such an archive incomplete. `mera-ru submit RUN --into FILE` adds tasks to an archive."
+        )
+        yield Issue("missing-task", "warning", "archive", message, hint)
+
+
+def _as_warning(issue: Issue) -> Issue:
+    """Return an issue in the logs, which the scorer does not read, as a warning."""
+    return replace(issue, severity="warning")
 
 
 def _custom(logs: bytes | None, task: str) -> Benchmark | None:
     """Return a custom task's dataset, from the configuration in the archive's results logs."""
     try:
-        archive = _open(logs or b"", LOGS)
+        archive = open_archive(logs or b"", LOGS)
     except SubmissionError:
         return None
     for name in archive.namelist():
-        content = _read(archive, name, task)[0] if _RESULTS.search(name) else None
+        content = read_entry(archive, name, task)[0] if _RESULTS.search(name) else None
         try:
             configs = as_mapping(as_mapping(json.loads((content or b"{}").decode("utf-8"))).get("configs"))
             if benchmark := benchmark_of_config(task, as_mapping(configs.get(task))):
@@ -104,7 +134,8 @@ def _custom(logs: bytes | None, task: str) -> Benchmark | None:
     return None
 
 
-def _open(content: bytes, name: str) -> zipfile.ZipFile:
+def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
+    """Open a zip archive; raise SubmissionError if it is none."""
     try:
         return zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, UnicodeDecodeError, RuntimeError) as error:
@@ -112,8 +143,9 @@ def _open(content: bytes, name: str) -> zipfile.ZipFile:
         raise SubmissionError(f"{name} is not a zip archive ({error}). {_REPACK}") from error
 
 
-def _check_names(archive: zipfile.ZipFile, benchmarks: Sequence[Benchmark]) -> Iterator[Issue]:
-    wanted = {*(f"{benchmark.title}.json" for benchmark in benchmarks), LOGS}
+def check_names(archive: zipfile.ZipFile, files: Sequence[str]) -> Iterator[Issue]:
+    """Check the names of the entries: each once, inside the archive, and spelled as the scorer expects."""
+    wanted = {*files, LOGS}
     names = Counter(entry.filename for entry in archive.infolist() if not entry.is_dir())
     for name, count in names.items():
         if count > 1:
@@ -133,7 +165,7 @@ def _escapes(name: str) -> bool:
     return ".." in parts or parts[0] == "" or ":" in parts[0]
 
 
-def _read(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | None, list[Issue]]:
+def read_entry(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | None, list[Issue]]:
     """Read an entry; None with an issue if that fails."""
     try:
         entry = archive.getinfo(name)
@@ -184,11 +216,11 @@ def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[I
 
 
 def _check_logs(content: bytes, responses: Mapping[str, Responses], benchmarks: Sequence[Benchmark]) -> Iterator[Issue]:
-    """Check that the logs are complete and, if they belong to these tasks, that they hold the same responses."""
+    """Warn about incomplete logs, and about logs with other responses than the archive."""
     try:
-        logs = _open(content, LOGS)
+        logs = open_archive(content, LOGS)
     except SubmissionError as error:
-        yield Issue("damaged-entry", "error", LOGS, str(error))
+        yield Issue("damaged-entry", "warning", LOGS, str(error).removesuffix("."))
         return
     names = [entry.filename for entry in logs.infolist() if not entry.is_dir()]
     for name in names:
@@ -198,32 +230,46 @@ def _check_logs(content: bytes, responses: Mapping[str, Responses], benchmarks: 
     results = [name for name in names if _RESULTS.search(name)]
     for kind, found in (("samples_TASK_DATE.jsonl", samples), ("results_DATE.json", results)):
         if not found:
-            yield Issue("missing-logs", "error", LOGS, f"it holds no log {kind}", _REPACK)
+            yield Issue("missing-logs", "warning", LOGS, f"it holds no log {kind}", _REPACK)
     for benchmark in benchmarks:
         given = responses.get(f"{benchmark.title}.json")
-        for name in (name for name in samples if _is_log_of(name, benchmark)):
-            lines, issues = _read(logs, name, benchmark.title)
-            yield from issues
-            if lines is not None and given is not None:
-                yield from _compare(lines, name, given, benchmark)
+        own = [name for name in samples if is_log_of(task_of_samples(name), benchmark)]
+        if given is not None and own:
+            yield from map(_as_warning, _compare(logs, own, given, benchmark))
 
 
-def _is_log_of(name: str, benchmark: Benchmark) -> bool:
+def is_results_log(name: str) -> bool:
+    """Return True for the name of a results log."""
+    return _RESULTS.search(name) is not None
+
+
+def task_of_samples(name: str) -> str:
+    """Return the task in the name of a sample log; empty if it is none."""
     match = SAMPLES_NAME.fullmatch(name.rpartition("/")[2])
-    return match is not None and match["task"] == benchmark.name
+    return match["task"] if match else ""
 
 
-def _compare(lines: bytes, name: str, given: Responses, benchmark: Benchmark) -> Iterator[Issue]:
-    place = f"{LOGS}: {name}"
-    try:
-        logged = {row_id(s.doc): s.response for s in parse_samples(io.BytesIO(lines), place) if s.filter == STRICT}
-    except RunError as error:
-        yield task_error("damaged-log", benchmark.title, place, str(error).removesuffix("."), _REPACK)
-        return
-    other = [identity for identity, response in given.items() if logged.get(identity) != response]
+def _compare(logs: zipfile.ZipFile, names: Sequence[str], given: Responses, benchmark: Benchmark) -> Iterator[Issue]:
+    """Compare responses with a task's sample logs, except for outer white space, which MERA's packer removes.
+
+    The filters' names do not matter: each repeats the same responses. Neither does it matter which log has a response.
+    """
+    logged: dict[int, set[str]] = defaultdict(set)
+    place = f"{LOGS}: {', '.join(names)}"
+    for name in names:
+        lines, issues = read_entry(logs, name, benchmark.title)
+        yield from issues
+        try:
+            for sample in parse_samples(io.BytesIO(lines or b""), f"{LOGS}: {name}"):
+                if (identity := row_id(sample.doc)) is not None:
+                    logged[identity].add(sample.response.strip())
+        except RunError as error:
+            yield task_error("damaged-log", benchmark.title, place, str(error).removesuffix("."), _REPACK)
+            return
+    other = [identity for identity, response in given.items() if response.strip() not in logged.get(identity, ())]
     if other:
         message = f"other responses than in the log: {name_ids(other)}"
         yield task_error("other-responses", benchmark.title, place, message, _REPACK)
-    if left := [identity for identity in logged if identity is not None and identity not in given]:
+    if left := logged.keys() - given.keys():
         message = f"in the log, but not answered: {name_ids(left)}"
-        yield task_error("missing-ids", benchmark.title, place, message, _REPACK)
+        yield task_error("unanswered-ids", benchmark.title, place, message, _REPACK)

@@ -24,7 +24,7 @@ from mera_ru_tasks.errors import RunError, SubmissionError
 from mera_ru_tasks.issues import Issue, errors
 from mera_ru_tasks.logs.lmeval import Sample, TaskLog, as_mapping, newest
 from mera_ru_tasks.scoring.metrics import STRICT
-from mera_ru_tasks.submission import rules
+from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
 from mera_ru_tasks.textutil import SHORTEST_KEY
 
@@ -280,8 +280,65 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected])
 
 def build(answers: Sequence[Answers]) -> bytes:
     """Return the archive of these tasks' answers with their logs."""
-    entries = {f"{part.benchmark.title}.json": functools.partial(_answers_json, part) for part in answers}
-    return _zip({**entries, LOGS: lambda: _zip(_logs(answers))})
+    return _zip({**_task_files(answers), LOGS: lambda: _zip(_logs(answers))})
+
+
+def build_into(file: Path, answers: Sequence[Answers]) -> tuple[bytes, list[Issue]]:
+    """Return an archive with these tasks' answers and all other files of an existing archive, byte for byte.
+
+    Answers and sample logs of the same tasks in the existing archive are replaced.
+
+    Args:
+        file: the existing archive, from any tool.
+        answers: the tasks to put in.
+
+    Raises:
+        SubmissionError: the existing archive cannot be read, or has unusable names.
+    """
+    base = check.open_archive(file.read_bytes(), str(file))
+    titles = [part.benchmark.title for part in answers]
+    if unusable := list(check.check_names(base, [f"{title}.json" for title in (*rules.SIZES, *titles)])):
+        raise SubmissionError(f"{file}: {unusable[0]}")
+    old_logs = _entries(base, file).get(LOGS)
+    logs = check.open_archive(old_logs(), LOGS) if old_logs else None
+    kept = {
+        name: read
+        for name, read in (_entries(logs, file) if logs else {}).items()
+        if not any(rules.is_log_of(check.task_of_samples(name), part.benchmark) for part in answers)
+    }
+    entries = {**_entries(base, file), **_task_files(answers), LOGS: lambda: _zip({**kept, **_logs(answers)})}
+    return _zip(entries), list(_other_models(kept, answers))
+
+
+def _task_files(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
+    return {f"{part.benchmark.title}.json": functools.partial(_answers_json, part) for part in answers}
+
+
+def _entries(archive: zipfile.ZipFile, file: Path) -> dict[str, Callable[[], bytes]]:
+    def read(name: str) -> bytes:
+        content, issues = check.read_entry(archive, name, str(file))
+        if content is None:
+            raise SubmissionError(str(issues[0]))
+        return content
+
+    return {
+        entry.filename: functools.partial(read, entry.filename) for entry in archive.infolist() if not entry.is_dir()
+    }
+
+
+def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Answers]) -> Iterator[Issue]:
+    """Warn if the logs of the other tasks name another model: a row of the leaderboard is one system."""
+    own = {part.log.run.model for part in answers}
+    for name, read in logs.items():
+        if not check.is_results_log(name):
+            continue
+        try:
+            model = as_mapping(json.loads(read().decode("utf-8"))).get("model_name")
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(model, str) and model not in own:
+            message = f"the existing archive's logs are of the model {model!r}, not {', '.join(map(repr, sorted(own)))}"
+            yield Issue("other-model", "warning", name, message, "All tasks of a submission must be of one model.")
 
 
 def write(archive: bytes, file: Path) -> None:

@@ -25,8 +25,19 @@ from mera_ru_tasks.paths import expanded
 # The archive's entry with the logs.
 LOGS = "logs_public.zip"
 
+# The tasks of MERA Text 2.0, which name the archive's files, and their numbers of test rows.
+SIZES = {
+    "Characters": 640, "Enantiosemy": 506, "GorillaHard": 1169, "Humor": 600, "IFHardBench": 1260, "LIMUR": 423,
+    "NewReasoning": 370, "RUBIN": 783, "Riddles": 500, "RussianRegions": 603, "SAGE": 1000, "SOB-Hard": 825,
+}  # fmt: skip
+
 # Issues that mean only that something is missing, so that the rest can be packed.
 INCOMPLETE = frozenset({"missing-task", "missing-entry", "missing-ids", "other-size", "limited-run"})
+
+
+def is_log_of(task: str, benchmark: Benchmark) -> bool:
+    """Return True if a log's task is this benchmark, by this package's name or by MERA's (`riddles`)."""
+    return task.lower() in benchmark.folders
 
 
 def task_error(code: str, task: str, place: object, message: str, hint: str) -> Issue:
@@ -133,7 +144,8 @@ class Expected:
     @property
     def size(self) -> int | None:
         """Return the number of test rows according to the card; None for a custom dataset, which has no card."""
-        return sum(self.benchmark.test_size.values()) or None
+        is_custom = self.benchmark not in LEADERBOARD and bool(self.benchmark.formats)
+        return None if is_custom else SIZES.get(self.benchmark.title)
 
 
 def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:

@@ -12,7 +12,7 @@ import pytest
 
 from mera_ru_tasks.issues import errors
 from mera_ru_tasks.submission.check import check_archive
-from tests.support.archives import OTHER_DATE
+from tests.support.archives import OTHER_DATE, mera_archive, pack
 
 
 def edit_rows(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, bytes]], None]:
@@ -32,14 +32,6 @@ def move(name: str, to: str) -> Callable[[dict[str, bytes]], None]:
     return lambda entries: entries.update({to: entries.pop(name)})
 
 
-def pack(entries: dict[str, bytes]) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-    return stream.getvalue()
-
-
 def edit_logs(change: Callable[[dict[str, bytes]], Any]) -> Callable[[dict[str, bytes]], None]:
     def apply(entries):
         with zipfile.ZipFile(io.BytesIO(entries["logs_public.zip"])) as archive:
@@ -56,7 +48,6 @@ def drop_logs(prefix: str) -> Callable[[dict[str, bytes]], None]:
 
 # How the archive is changed; the issue's code and what it must name.
 BAD_ARCHIVES: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
-    "a missing task": (lambda entries: entries.pop("Riddles.json"), "missing-entry", "Riddles.json"),
     "a folder": (move("Riddles.json", "sub/Riddles.json"), "wrong-name", "called Riddles.json"),
     "another case": (move("Riddles.json", "riddles.JSON"), "wrong-name", "called Riddles.json"),
     "a name that leads out": (put("../x", b""), "escaping-name", "'../x'"),
@@ -83,16 +74,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
     "no outputs": (edit_rows(lambda rows: rows[3].pop("outputs")), "missing-outputs", "id 4 (entry 4)"),
     "outputs null": (edit_rows(lambda rows: rows[3].update(outputs=None)), "wrong-type", "id 4 (entry 4)"),
     "outputs a list": (edit_rows(lambda rows: rows[3].update(outputs=["x"])), "wrong-type", "(entry 4)"),
-    "other responses than logged": (edit_rows(lambda rows: rows[3].update(outputs="x")), "other-responses", "id 4."),
-    "no logs": (lambda entries: entries.pop("logs_public.zip"), "missing-entry", "logs_public.zip"),
-    "logs that are no zip": (put("logs_public.zip", b"x"), "damaged-entry", "logs_public.zip"),
-    "no sample logs": (drop_logs("samples_"), "missing-logs", "samples_TASK_DATE.jsonl"),
-    "no results log": (drop_logs("results_"), "missing-logs", "results_DATE.json"),
     "logs that lead out": (edit_logs(lambda logs: logs.update({"a/../../x": b""})), "escaping-name", "'a/../../x'"),
-    "a broken sample log": (
-        edit_logs(lambda logs: logs.update({f"samples_riddles_closed_{OTHER_DATE}.jsonl": b"{\n"})),
-        "damaged-log", "line 1: ",
-    ),
 }  # fmt: skip
 
 
@@ -107,6 +89,56 @@ def test_a_bad_archive_is_refused_whoever_made_it(case, good, data, mera_ru, tmp
     if code == "missing-outputs":  # one case is enough for the command
         outcome = mera_ru("submit", "--check", "bad.zip", "--data", data)
         assert outcome.status == 1 and str(found[0]) in outcome.out and "not ready for submission" in outcome.out
+
+
+# What the scorer does not read, or does without.
+TOLERATED: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
+    "a missing task": (lambda entries: entries.pop("Riddles.json"), "missing-task", "Riddles"),
+    "other responses than logged": (edit_rows(lambda rows: rows[3].update(outputs="x")), "other-responses", "id 4."),
+    "no logs": (lambda entries: entries.pop("logs_public.zip"), "missing-entry", "logs_public.zip"),
+    "logs that are no zip": (put("logs_public.zip", b"x"), "damaged-entry", "logs_public.zip"),
+    "no sample logs": (drop_logs("samples_"), "missing-logs", "samples_TASK_DATE.jsonl"),
+    "no results log": (drop_logs("results_"), "missing-logs", "results_DATE.json"),
+    "a broken sample log": (
+        edit_logs(lambda logs: logs.update({f"samples_riddles_closed_{OTHER_DATE}.jsonl": b"{\n"})),
+        "damaged-log", "line 1: ",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TOLERATED)
+def test_a_disagreement_with_the_logs_or_a_missing_task_is_a_warning(case, good, data, tmp_path):
+    change, code, words = TOLERATED[case]
+    entries = dict(good)
+    change(entries)
+    (tmp_path / "odd.zip").write_bytes(pack(entries))
+    issues = check_archive(tmp_path / "odd.zip", data).issues
+    assert not errors(issues)
+    assert any(issue.code == code and issue.severity == "warning" and words in str(issue) for issue in issues), issues
+
+
+def test_an_archive_without_any_task_is_refused(good, tmp_path):
+    (tmp_path / "bad.zip").write_bytes(pack({"logs_public.zip": good["logs_public.zip"]}))
+    assert [issue.code for issue in errors(check_archive(tmp_path / "bad.zip").issues)] == ["no-tasks"]
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["three tasks", "twelve tasks"])
+def test_an_archive_of_meras_own_packer_is_accepted(whole, good, data, mera_ru, tmp_path):
+    (tmp_path / "mera.zip").write_bytes(pack(mera_archive(good, whole=whole)))
+    issues = check_archive(tmp_path / "mera.zip", data).issues
+    assert {issue.code for issue in issues} == ({"ids-unchecked"} if whole else {"missing-task"})
+    assert mera_ru("submit", "--check", "mera.zip", "--data", data).status == 0
+
+
+def test_the_sizes_of_all_twelve_tasks_are_known(good, data, tmp_path):
+    entries = mera_archive(good, whole=True)
+    rows = json.loads(entries["LIMUR.json"])["data"]["test"]
+    for number, count in ((1, 422), (2, 424)):
+        changed = rows[:-1] if number == 1 else [*rows, {"outputs": "", "meta": {"id": 424}}]
+        entries["LIMUR.json"] = json.dumps({"data": {"test": changed}}).encode()
+        (tmp_path / "bad.zip").write_bytes(pack(entries))
+        [issue] = errors(check_archive(tmp_path / "bad.zip", data).issues)
+        assert issue.location.startswith("LIMUR: ") and f"{count} ids" in issue.message and "423" in issue.message
 
 
 @pytest.mark.parametrize(

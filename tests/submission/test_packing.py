@@ -5,13 +5,25 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.support.archives import OTHER_DATE, SIZES, edit_results, fault, ids_of, move_to_other_run, responses
+from tests.support.archives import (
+    OTHER_DATE,
+    SIZES,
+    edit_results,
+    fault,
+    ids_of,
+    mera_archive,
+    move_to_other_run,
+    pack,
+    responses,
+    unpack,
+)
 from tests.support.command import in_process
 from tests.support.synthetic import write_data
 
@@ -156,6 +168,41 @@ def test_data_that_are_not_the_whole_test_set_are_no_measure(short, mera_ru, tmp
     part = write_data(tmp_path / "part", rows_per_type=5)
     outcome = mera_ru("submit", short, "--data", part)
     assert outcome.status == 1 and "it has 5 rows; according to its card Riddles has 500" in outcome.out
+
+
+def test_the_tasks_are_put_into_an_archive_with_the_others(good, short, data, mera_ru, tmp_path):
+    others = mera_archive(good, whole=True)
+    others["Riddles.json"] = b'{"data": {"test": []}}'  # an older one, to be replaced
+    others["NOTES.txt"] = "заметки\r\n".encode()
+    (tmp_path / "others.zip").write_bytes(pack(others))
+    outcome = mera_ru("submit", short, "--into", "others.zip", "-o", "full.zip", "--data", data)
+    assert (outcome.status, outcome.err) == (0, ""), outcome
+    full = unpack((tmp_path / "full.zip").read_bytes())
+    assert {name: full[name] for name in SIZES} == {name: good[name] for name in SIZES}
+    assert {name: content for name, content in full.items() if name not in {*SIZES, "logs_public.zip"}} == (
+        {name: content for name, content in others.items() if name not in {*SIZES, "logs_public.zip"}}
+    )
+    logs, old = unpack(full["logs_public.zip"]), unpack(others["logs_public.zip"])
+    kept = {name for name in old if not re.search("samples_(enantiosemy|riddles|russianregions)_", name)}
+    assert {name: logs[name] for name in kept} == {name: old[name] for name in kept}
+    assert logs.keys() - kept == unpack(good["logs_public.zip"]).keys()
+    assert mera_ru("submit", "--check", "full.zip", "--data", data).status == 0
+    assert (tmp_path / "others.zip").read_bytes() == pack(others)
+
+
+def test_an_archive_of_another_model_is_told_and_an_unusable_one_refused(good, short, mera_ru, tmp_path):
+    others = mera_archive(good, whole=True)
+    logs = unpack(others["logs_public.zip"])
+    [results] = [name for name in logs if "results_" in name]
+    others["logs_public.zip"] = pack({**logs, results: b'{"model_name": "org/another"}'})
+    (tmp_path / "others.zip").write_bytes(pack(others))
+    told = mera_ru("submit", short, "--into", "others.zip", "-o", "full.zip")
+    assert told.status == 0 and "Warning: " in told.out and "'org/another'" in told.out
+    for number, bad in enumerate((b"x", pack({"../x": b""}), pack({"sub/Riddles.json": b""}))):
+        (tmp_path / "bad.zip").write_bytes(bad)
+        refused = mera_ru("submit", short, "--into", "bad.zip", "-o", f"{number}.zip")
+        assert refused.status == 1 and "bad.zip" in refused.err and not (tmp_path / f"{number}.zip").exists()
+    assert mera_ru("submit", "--check", "full.zip", "--into", "others.zip").status == 2
 
 
 def test_usage_and_missing_files(short, mera_ru, tmp_path):

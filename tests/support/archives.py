@@ -81,3 +81,53 @@ def move_to_other_run(logs: Path, change: Callable[[dict[str, Any]], Any]) -> No
     change(content)
     (results.parent / f"results_{OTHER_DATE}.json").write_text(json.dumps(content))
     samples.rename(samples.parent / f"samples_riddles_closed_{OTHER_DATE}.jsonl")
+
+
+def pack(entries: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def unpack(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+# The nine tasks of MERA Text 2.0 that this package does not have, with their sizes.
+OTHER_TASKS = {
+    "Characters": 640, "GorillaHard": 1169, "Humor": 600, "IFHardBench": 1260, "LIMUR": 423, "NewReasoning": 370,
+    "RUBIN": 783, "SAGE": 1000, "SOB-Hard": 825,
+}  # fmt: skip
+
+
+def mera_archive(good: dict[str, bytes], *, whole: bool) -> dict[str, bytes]:
+    """Return an archive as MERA's packer builds it, with the responses of one of ours.
+
+    Its logs have one filter, `scoring`, and its own tasks' names; JSON is indented by 4; responses lose their leading
+    white space. With `whole`, the other nine tasks are there too.
+    """
+    logs = {}
+    for name, content in unpack(good["logs_public.zip"]).items():
+        for ours, theirs in (("riddles_closed", "riddles"), ("russian_regions", "russianregions")):
+            name = name.replace(f"samples_{ours}_", f"samples_{theirs}_")
+        logs[f"org__model/{name}"] = content.replace(b'"filter": "strict-match"', b'"filter": "scoring"')
+    [log] = [content for name, content in logs.items() if "samples_riddles_" in name]
+    line = json.loads(log.split(b"\n")[0])
+    entries = {}
+    for name in SIZES:
+        rows = json.loads(good[name])["data"]["test"]
+        stripped = [{"outputs": row["outputs"].lstrip(), "meta": {"id": row["meta"]["id"]}} for row in rows]
+        entries[name] = json.dumps({"data": {"test": stripped}}, ensure_ascii=False, indent=4).encode()
+    for title, size in OTHER_TASKS.items() if whole else ():
+        rows = [{"outputs": f"{title} {number}", "meta": {"id": number}} for number in range(1, size + 1)]
+        entries[f"{title}.json"] = json.dumps({"data": {"test": rows}}, ensure_ascii=False, indent=4).encode()
+        samples = [
+            {**line, "doc": {"meta": row["meta"]}, "resps": [[row["outputs"]]], "filtered_resps": [row["outputs"]]}
+            for row in rows
+        ]
+        text = "".join(json.dumps(sample, ensure_ascii=False) + "\n" for sample in samples)
+        logs[f"org__model/samples_{title.lower()}_{OTHER_DATE}.jsonl"] = text.encode()
+    return {**entries, "logs_public.zip": pack(logs)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from mera_ru_tasks.data.benchmarks import PROMPT_BLOCKS, Benchmark
 from mera_ru_tasks.data.schema import PlacedRow, format_of, split_reference
@@ -130,17 +130,24 @@ def _same_options(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[I
 
 
 def _duplicates(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
-    """Find questions that occur twice in a split, or nearly the same in test and shots."""
+    """Find questions that occur twice in a split, or nearly the same in test and shots.
+
+    Inputs with the same value in several rows are compared only within a split, since they are a shared context.
+    """
+    values = Counter(item for row in rows for item in row.inputs.items())
+    shared = {item for item, count in values.items() if count >= _SHARED}
     seen: dict[tuple[str, str, str], PlacedRow] = {}
     for row in rows:
-        first = seen.setdefault((row.split, row.kind(benchmark), _question(row)), row)
+        first = seen.setdefault((row.split, row.kind(benchmark), _question(row, set())), row)
         if first is not row:
             message = f"it repeats the question of row {first.number} (id {first.id})"
             yield _warn("duplicate-question", row, "inputs", message, "Keep one of the rows.")
     test = [row for row in rows if row.split == "test"]
     shots = [row for row in rows if row.split == "shots"]
     nearest: dict[int, tuple[float, int]] = {}
-    for index, other, share in near_duplicates([_question(row) for row in test], [_question(row) for row in shots]):
+    for index, other, share in near_duplicates(
+        [_question(row, shared) for row in test], [_question(row, shared) for row in shots]
+    ):
         nearest[index] = max(nearest.get(index, (0.0, 0)), (share, -other))
     for index, (share, place) in nearest.items():
         shot = shots[-place]
@@ -151,8 +158,13 @@ def _duplicates(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Iss
         )  # fmt: skip
 
 
-def _question(row: PlacedRow) -> str:
-    return "\n".join(value for name, value in sorted(row.inputs.items()) if name not in PROMPT_BLOCKS)
+# A value in so many rows is no question of one row.
+_SHARED = 3
+
+
+def _question(row: PlacedRow, shared: Collection[tuple[str, str]]) -> str:
+    items = (item for item in sorted(row.inputs.items()) if item[0] not in PROMPT_BLOCKS and item not in shared)
+    return "\n".join(value for _, value in items)
 
 
 def _groups(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:

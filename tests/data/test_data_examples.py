@@ -19,7 +19,7 @@ EXAMPLES = {
          "letter_match,flexible-extract": 7 / 8},
     ),
     "RUBIN": (
-        {2: "Ответ: Д", 6: "Думаю, это вариант Б."},
+        {2: "Ответ: Д", 6: "Не знаю."},
         {"exact_match,strict-match": 4 / 6, "exact_match,flexible-extract": 4 / 6,
          "letter_match,flexible-extract": 4 / 6},
     ),

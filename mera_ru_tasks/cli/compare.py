@@ -85,6 +85,14 @@ def compare(
             help="Call models equal if the interval of their difference lies within ±M, such as 0.02.",
         ),
     ] = None,
+    pool: Annotated[
+        bool,
+        typer.Option(
+            "--pool",
+            help="Make one row of all runs of a model with the same settings; default: only of runs with different "
+            "sampling seeds, and otherwise the newest run.",
+        ),
+    ] = False,
     across_settings: Annotated[
         bool,
         typer.Option(
@@ -127,7 +135,9 @@ def compare(
     from mera_ru_tasks.compare.compare import compare_runs
 
     names, paths = _named(run)
-    comparison = compare_runs(paths, names=names, baseline=baseline, across_settings=across_settings, margin=margin)
+    comparison = compare_runs(
+        paths, names=names, baseline=baseline, across_settings=across_settings, margin=margin, pool=pool
+    )
     _say_choices(comparison)
     _write(comparison, form, output, everything=everything)
     if plots is not None:

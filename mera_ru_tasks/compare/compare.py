@@ -75,6 +75,7 @@ def compare_runs(
     baseline: str | None = None,
     across_settings: bool = False,
     margin: float | None = None,
+    pool: bool = False,
 ) -> Comparison:
     """Compare the models whose runs are under `paths`.
 
@@ -89,10 +90,13 @@ def compare_runs(
         across_settings: True to compare the common documents of runs in spite of different settings.
         margin: models whose difference surely lies within ± this (0 to 1) are called equal; None for no margin.
 
+        pool: True to make one row of all runs of a model with the same settings. By default only runs with different
+            sampling seeds are pooled, and of all others the newest counts.
+
     Raises:
         RunError: no run is usable, no model or several are called `baseline`, or a name fits several models.
     """
-    loaded = load(paths, names or {}, across_settings=across_settings)
+    loaded = load(paths, names or {}, across_settings=across_settings, pool_runs=pool)
     labels = list(dict.fromkeys(entry.model for entry in loaded.entries))
     base = _baseline(baseline, loaded.entries) if baseline else labels[0] if len(labels) > 1 else None
     models = sorted(labels, key=lambda label: label != base)

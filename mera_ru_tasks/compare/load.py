@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mera_ru_tasks.compare.notes import merged, note
 from mera_ru_tasks.compare.select import choose
+from mera_ru_tasks.compare.stats import ONE_RUN, RunVariance
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.issues import Issue
@@ -93,7 +96,8 @@ class Entry:
         benchmark: the task's benchmark; None for a custom dataset.
         answers: by lm-eval's hash of the document.
         size: how many documents the task has, as far as the run tells.
-        judges: by filter, who gave its judge scores (see `judge.fingerprint.identity`); None where that is not known.
+        judges: by filter, the judge of its judge scores (see `judge.fingerprint.identity`); None if it is not known.
+        runs: older runs of the same model that are pooled with this one; scores are then means over all runs.
     """
 
     model: str
@@ -103,6 +107,7 @@ class Entry:
     answers: Mapping[str, Answer]
     size: int
     judges: Mapping[str, Mapping[str, Any] | None]
+    runs: Sequence[Entry] = ()
 
     @property
     def prefilled(self) -> bool:
@@ -144,7 +149,25 @@ class Entry:
         """What `values` gave: the baseline's are wanted once for each of the other models."""
         return {}
 
-    def _computed(self, measure: Measure) -> Mapping[str, float]:
+    def run_variance(self, measure: Measure) -> RunVariance:
+        """Return the variance between the pooled runs in a measure."""
+        if not self.runs:
+            return ONE_RUN
+        keys = list(self.values(measure))
+        means = [np.mean([np.divide(*_pair(values[key])) for key in keys]) for values in self._by_run(measure)]
+        return RunVariance(float(np.var(means, ddof=1)) / len(means), len(means) - 1)
+
+    def _by_run(self, measure: Measure) -> list[Mapping[str, Any]]:
+        return [self._of_one_run(measure), *(run.values(measure) for run in self.runs)]
+
+    def _computed(self, measure: Measure) -> Mapping[str, Any]:
+        if not self.runs:
+            return self._of_one_run(measure)
+        runs = self._by_run(measure)
+        common = [key for key in runs[0] if all(key in values for values in runs)]
+        return {key: np.mean([values[key] for values in runs], axis=0) for key in common}
+
+    def _of_one_run(self, measure: Measure) -> Mapping[str, Any]:
         parts = self._parts(measure)
         if not METRICS[measure[0]].grouped:
             return parts
@@ -159,7 +182,7 @@ class Entry:
         """The documents that the values of a measure are made of, by their hash: for groups, those of whole ones."""
         parts = self._parts(measure)
         if not METRICS[measure[0]].grouped:
-            return list(parts)
+            return list(self.values(measure))
         whole = self.values(measure)
         return [key for key, (group, *_) in parts.items() if _group_name(group) in whole]
 
@@ -172,6 +195,11 @@ class Entry:
         # Our loader writes a size where documents count in groups; a user's own rows may hold any `group_id`.
         metas = ((key, answer.doc["meta"]) for key, answer in self.answers.items())
         return {key: meta["group_id"] for key, meta in metas if meta.get("group_size") is not None}
+
+
+def _pair(value: Any) -> tuple[Any, Any]:
+    """Return the numerator and denominator of a value."""
+    return (value[0], value[1]) if isinstance(value, (list, tuple, np.ndarray)) else (value, 1.0)
 
 
 def _group_name(group: int) -> str:
@@ -193,25 +221,29 @@ class Loaded:
     problems: Sequence[Issue]
 
 
-def load(paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: bool = False) -> Loaded:
-    """Read the newest log of each model and task.
+def load(
+    paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: bool = False, pool_runs: bool = False
+) -> Loaded:
+    """Read the newest log of each model and task, and the logs that are pooled with it.
 
     Args:
         paths: as in `runs.find_logs`.
         names: what the model of a path is called, in place of lm-eval's name for it.
-        across_settings: whether a prefilled task counts as its plain one; its models are labelled `prefilled` then.
+        across_settings: True to count a prefilled task as its plain one; its models are then labelled `prefilled`.
+        pool_runs: True to pool all runs of a model with the same settings, False only those with different seeds.
 
     Raises:
         RunError: nothing can be read, or a name is not of one model.
     """
-    chosen = choose(paths, names)
+    chosen = choose(paths, names, pool_runs=pool_runs)
     problems = [*chosen.problems]
     pool: dict[tuple[str, str], Any] = {}
-    entries = [
-        entry
-        for log in chosen.logs
-        if (entry := _read(log, chosen.labels[log.run.model], across_settings, pool, problems))
-    ]
+    entries = []
+    for log in chosen.logs:
+        logs = [log, *chosen.pooled.get((log.run.model, log.task), ())]
+        read = (_read(one, chosen.labels[log.run.model], across_settings, pool, problems) for one in logs)
+        if found := [entry for entry in read if entry]:
+            entries.append(replace(found[0], runs=found[1:]) if len(found) > 1 else found[0])
     if not entries:
         raise RunError("\n".join(["Nothing is left to compare.", *map(str, merged(problems))]))
     return Loaded(entries, chosen.choices, merged(problems))

@@ -21,7 +21,7 @@ from mera_ru_tasks.compare.comparability import (
 )
 from mera_ru_tasks.compare.load import Entry, Measure
 from mera_ru_tasks.compare.notes import note
-from mera_ru_tasks.compare.stats import Difference, Estimate
+from mera_ru_tasks.compare.stats import ONE_RUN, Difference, Estimate, RunVariance
 from mera_ru_tasks.data.benchmarks import LEADERBOARD
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
@@ -159,19 +159,22 @@ def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
     )
 
 
-def estimate(entry: Entry, values: Mapping[str, Any], metric: str) -> Estimate:
+def estimate(entry: Entry, values: Mapping[str, Any], metric: str, runs: RunVariance = ONE_RUN) -> Estimate:
     """Estimate the score of a metric from an entry's values, in clusters if its documents form some."""
     keys = list(values)
-    return stats.mean_estimate(_array(values, keys, metric), _clusters(entry, keys), bounded=METRICS[metric].bounded)
+    bounded = METRICS[metric].bounded
+    return stats.mean_estimate(_array(values, keys, metric), _clusters(entry, keys), bounded=bounded, runs=runs)
 
 
-def difference(entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, Any], metric: str) -> Difference | None:
+def difference(
+    entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, Any], metric: str, runs: RunVariance = ONE_RUN
+) -> Difference | None:
     """Estimate the score of `values` minus that of `baseline` over their common keys; None if they have none."""
     keys = [key for key in values if key in baseline]
     if not keys:
         return None
     arrays = _array(values, keys, metric), _array(baseline, keys, metric)
-    return stats.paired_difference(*arrays, _clusters(entry, keys), bounded=METRICS[metric].bounded)
+    return stats.paired_difference(*arrays, _clusters(entry, keys), bounded=METRICS[metric].bounded, runs=runs)
 
 
 def _array(values: Mapping[str, Any], keys: Sequence[str], metric: str) -> _Array:
@@ -195,7 +198,8 @@ def task_results(task: str, entries: Sequence[Entry], family: Family, levels: Ch
             if not entry.values(measure):
                 continue
             scored = entry.counted(measure)
-            score, level = estimate(entry, entry.values(measure), measure[0]), levels.of(measure[0], scored)
+            level = levels.of(measure[0], scored)
+            score = estimate(entry, entry.values(measure), measure[0], entry.run_variance(measure))
             row = Row(
                 task, *measure, entry.model, score, level, _incomplete(entry, len(scored)), judge_of(entry, measure)
             )
@@ -246,7 +250,8 @@ def _pair(
     differing = tuple(measure_differences(entry, base, measure))
     if not found.allows(differing):
         return replace(pair, why_not=(*found.differences, *differing))
-    paired = difference(entry, entry.values(measure), base.values(measure), measure[0])
+    runs = entry.run_variance(measure) + base.run_variance(measure)
+    paired = difference(entry, entry.values(measure), base.values(measure), measure[0], runs)
     if paired is None:
         return replace(pair, why_not=(note("no-common-score", baseline=other),))
     about_measure = differing or tuple(judge_notes(entry, measure))

@@ -10,7 +10,7 @@ from typing import Any
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.issues import Issue
-from mera_ru_tasks.logs.lmeval import TaskLog, differing, is_ours, locate_logs, newest, setting_of
+from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, differing, is_ours, locate_logs, newest, setting_of, shots_of
 
 
 @dataclass(frozen=True)
@@ -20,22 +20,25 @@ class Chosen:
     Attributes:
         logs: in the order in which the models were named.
         labels: what each model is called in the comparison, by its name.
+        pooled: older logs that are pooled with the newest one, by model and task.
         choices: which logs were taken, one for each run.
         problems: what is wrong with what was found.
     """
 
     logs: Sequence[TaskLog]
     labels: Mapping[str, str]
+    pooled: Mapping[tuple[str, str], Sequence[TaskLog]]
     choices: Sequence[Issue]
     problems: Sequence[Issue]
 
 
-def choose(paths: Sequence[Path], names: Mapping[Path, str]) -> Chosen:
-    """Choose the newest log of each model and task.
+def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool = False) -> Chosen:
+    """Choose the newest log of each model and task, and the older ones that are pooled with it.
 
     Args:
         paths: as in `runs.find_logs`.
         names: what the model of a path is called, in place of lm-eval's name for it.
+        pool_runs: True to pool all runs with the same settings, False only those with different sampling seeds.
 
     Raises:
         RunError: there is none, or a name is not of one model.
@@ -48,8 +51,48 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str]) -> Chosen:
     if others := sorted({log.task for log in found} - {log.task for log in ours}):
         problems.append(note("other-tasks", tasks=", ".join(others)))
     chosen = sorted(newest(ours), key=lambda log: list(labels).index(log.run.model))
-    problems += _several_settings(ours, chosen, labels)
-    return Chosen(chosen, labels, _choices(ours, chosen, labels), problems)
+    pooled = {(log.run.model, log.task): _pooled(log, ours, all_runs=pool_runs) for log in chosen}
+    taken = [*chosen, *(log for logs in pooled.values() for log in logs)]
+    apart = [log for log in ours if log in chosen or log not in taken]
+    problems += _several_settings(apart, chosen, labels)
+    return Chosen(chosen, labels, pooled, _choices(ours, chosen, taken, labels), problems)
+
+
+def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> list[TaskLog]:
+    """Return the older logs to pool with the newest: of the same settings, and of other seeds unless `all_runs`."""
+    run = newest_log.run
+    same = [log for log in logs if log != newest_log and (log.run.model, log.task) == (run.model, newest_log.task)]
+    if run.results_file is None or not same:
+        return []
+    seeds = [_seeds(newest_log)]
+    found = []
+    for log in sorted(same, key=lambda log: log.run.date, reverse=True):
+        if log.run.results_file is None or _whole_setting(log) != _whole_setting(newest_log):
+            continue
+        if all_runs or _seeds(log) not in seeds:
+            seeds.append(_seeds(log))
+            found.append(log)
+    return found
+
+
+def _whole_setting(log: TaskLog) -> dict[str, Any]:
+    """Return everything but seeds that tells whether two runs measure the same thing."""
+    setting = {name: value for name, value in _setting(log).items() if name != "--model_args seed"}
+    setting["--gen_kwargs"] = {name: value for name, value in _generation(log).items() if name != "seed"}
+    return {**setting, "version": log.version, "limit": log.run.config.get("limit"), "shots": shots_of(log)}
+
+
+def _seeds(log: TaskLog) -> tuple[Any, ...]:
+    """Return the seeds that sampled responses depend on."""
+    config = [log.run.config.get(name) for name in ("random_seed", "numpy_seed", "torch_seed")]
+    return (*config, setting_of(log.run).get("--model_args seed"), _generation(log).get("seed"))
+
+
+def _generation(log: TaskLog) -> Mapping[str, Any]:
+    given = log.run.config.get("gen_kwargs")
+    if isinstance(given, str):
+        return dict(part.partition("=")[::2] for part in given.split(","))
+    return as_mapping(given)
 
 
 def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Issue]) -> list[TaskLog]:
@@ -151,13 +194,24 @@ def _is_local(path: str) -> bool:
     return path.startswith(("/", "./", "../", "~")) or path[1:3] == ":/"
 
 
-def _choices(logs: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]) -> list[Issue]:
-    """Which logs were taken of each run."""
+def _choices(
+    logs: Sequence[TaskLog], chosen: Sequence[TaskLog], taken: Sequence[TaskLog], labels: Mapping[str, str]
+) -> list[Issue]:
+    """Return notes on the logs that were taken of each run."""
     found = []
     for run in dict.fromkeys(log.run for log in chosen):
         tasks = [log.task for log in chosen if log.run == run]
-        older = [log for log in logs if log not in chosen and log.run.model == run.model and log.task in tasks]
-        left = note("older", files=", ".join(log.file.name for log in older)) if older else ""
+        others = [log for log in logs if log not in chosen and log.run.model == run.model and log.task in tasks]
+        parts = []
+        for code, older in (
+            ("pooled", [log for log in others if log in taken]),
+            ("older", [log for log in others if log not in taken]),
+        ):
+            parts.append(note(code, files=", ".join(log.file.name for log in older)) if older else "")
+        pooled, left = parts
         place = note("in-folder", folder=run.folder)
-        found.append(note("run", labels[run.model], date=run.date, place=place, tasks=", ".join(tasks), left=left))
+        tasks_text = ", ".join(tasks)
+        found.append(
+            note("run", labels[run.model], date=run.date, place=place, tasks=tasks_text, pooled=pooled, left=left)
+        )
     return found

@@ -156,7 +156,40 @@ def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -
     return float(np.sqrt(number / (number - 1) * (residuals**2).sum()) / len(values))
 
 
-def mean_estimate(values: Values, clusters: NDArray[Any] | None = None, *, bounded: bool = True) -> Estimate:
+@dataclass(frozen=True)
+class RunVariance:
+    """How far the runs of one model lie apart.
+
+    Attributes:
+        variance: the variance of a mean over runs: that of the runs' scores, divided by the number of runs.
+        df: its degrees of freedom: the number of runs minus 1; 0 for a single run, of which nothing is known.
+    """
+
+    variance: float = 0.0
+    df: int = 0
+
+    def __add__(self, other: RunVariance) -> RunVariance:
+        """Return the variance of the difference of two models' scores (Welch and Satterthwaite)."""
+        parts = [part for part in (self, other) if part.df]
+        total = sum(part.variance for part in parts)
+        uncertain = sum(part.variance**2 / part.df for part in parts)
+        df = max(1, int(total**2 / uncertain)) if uncertain else sum(part.df for part in parts)
+        return RunVariance(total, df)
+
+    def added_to(self, error: float, df: float) -> tuple[float, float]:
+        """Return a standard error and its degrees of freedom with the variance between runs in them."""
+        if not self.variance:
+            return error, df
+        total = error**2 + self.variance
+        return math.sqrt(total), total**2 / (error**4 / df + self.variance**2 / self.df)
+
+
+ONE_RUN = RunVariance()
+
+
+def mean_estimate(
+    values: Values, clusters: NDArray[Any] | None = None, *, bounded: bool = True, runs: RunVariance = ONE_RUN
+) -> Estimate:
     """Estimate a mean.
 
     For values from 0 to 1 the interval is Wilson's at the effective sample size p (1 − p) / error²: the number of
@@ -169,11 +202,13 @@ def mean_estimate(values: Values, clusters: NDArray[Any] | None = None, *, bound
         values: shape (n,), n > 0.
         clusters: the cluster of each value, shape (n,).
         bounded: False if the values can be outside 0 to 1.
+        runs: the variance between runs, if the values are means over several runs.
     """
     mean, n = float(values.mean()), len(values)
     number = n if clusters is None else len(np.unique(clusters))
     if not bounded:
-        half = quantile(max(number - 1, 1)) * cluster_robust_error(values, clusters)
+        error, df = runs.added_to(cluster_robust_error(values, clusters), max(number - 1, 1))
+        half = quantile(df) * error
         return Estimate(mean, mean - half, mean + half, n, number)
     is_binary = _is_binary(values)
     independent = float(values.var()) / (n if is_binary else max(n - 1, 1))
@@ -182,11 +217,19 @@ def mean_estimate(values: Values, clusters: NDArray[Any] | None = None, *, bound
     effective = mean * (1 - mean) / variance if variance > 1e-12 else float(number)
     if not is_binary and number < n:
         effective *= (_Z / quantile(n - 1)) ** 2
+    if runs.variance:
+        _, df = runs.added_to(math.sqrt(variance), math.inf)
+        effective = mean * (1 - mean) / (variance + runs.variance) * (_Z / quantile(df)) ** 2
     return Estimate(mean, *wilson(mean, effective), n, number, effective)
 
 
 def paired_difference(
-    values: Values, baseline: Values, clusters: NDArray[Any] | None = None, *, bounded: bool = True
+    values: Values,
+    baseline: Values,
+    clusters: NDArray[Any] | None = None,
+    *,
+    bounded: bool = True,
+    runs: RunVariance = ONE_RUN,
 ) -> Difference:
     """Estimate how much higher `values` are than `baseline` on the same documents.
 
@@ -198,6 +241,7 @@ def paired_difference(
         baseline: shape (n,), in the same order.
         clusters: the cluster of each document, shape (n,).
         bounded: False if the values can be outside 0 to 1.
+        runs: the variance between runs of both models, if values are means over several runs.
     """
     differences = values - baseline
     mean, n = float(differences.mean()), len(differences)
@@ -206,10 +250,13 @@ def paired_difference(
     if bounded:
         size = effective_size(differences, clusters)
         centre, error = map(float, bonett_price(mean, float((differences**2).mean()), size))
-        low, high = max(-1.0, centre - quantile(df) * error), min(1.0, centre + quantile(df) * error)
     else:
         centre, error = mean, cluster_robust_error(differences, clusters)
-        low, high = mean - quantile(df) * error, mean + quantile(df) * error
+    error, df = runs.added_to(error, df)
+    half = quantile(df) * error
+    low, high = centre - half, centre + half
+    if bounded:
+        low, high = max(-1.0, low), min(1.0, high)
     p = None if number < FEWEST_CLUSTERS else p_value(centre / error, df) if error else float(centre == 0)
     # The interval also holds the estimate itself, which is further from 0 than the centre.
     estimate = Estimate(mean, min(low, mean), max(high, mean), n, number)

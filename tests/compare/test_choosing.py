@@ -3,9 +3,12 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 
+from mera_ru_tasks.compare import stats
 from mera_ru_tasks.compare.compare import compare_runs
+from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.comparisons import MIDDLE, WEAK, skilled
 from tests.support.scripted import run
 
@@ -96,3 +99,61 @@ def test_a_folder_with_an_equals_sign_is_a_folder(results, tmp_path, mera_ru, mo
     assert compare_runs([tmp_path / "lr=3e-4"]).models == [WEAK]
     outcome = mera_ru("compare", "lr=3e-4", "--format", "json")
     assert [model["label"] for model in json.loads(outcome.out)["models"]] == [WEAK]
+
+
+def seeded(folder, seeds, *, model="org/sampler", skills=(0.2, 0.5, 0.35), **settings):
+    for seed, skill in zip(seeds, skills, strict=False):
+        run(folder, [TASK], skilled(skill), model=model, random_seed=seed, numpy_random_seed=seed, **settings)
+
+
+def strict_row(comparison, model="org/sampler"):
+    return next(row for row in comparison.rows if (row.model, row.metric, row.filter) == (model, "exact_match", STRICT))
+
+
+def test_runs_with_different_sampling_seeds_are_pooled(tmp_path):
+    seeded(tmp_path, (1, 2, 3))
+    shares = []
+    for log in logs_of(tmp_path):
+        row = strict_row(compare_runs([log]))
+        shares.append(row.score.value)
+    comparison = compare_runs([tmp_path])
+    row = strict_row(comparison)
+    assert row.score.value == pytest.approx(np.mean(shares))
+    assert len(comparison.models) == 1
+    assert dict(comparison.choices[0].values)["pooled"].code == "pooled"
+    # The variance between runs is in the error: the interval is wider than that of one run with this score.
+    newest = strict_row(compare_runs([logs_of(tmp_path)[-1]])).score
+    assert row.score.high - row.score.low > newest.high - newest.low
+    between = np.var(shares, ddof=1) / 3
+    [entry] = comparison.entries
+    found = entry.run_variance(("exact_match", STRICT))
+    assert (found.variance, found.df) == (pytest.approx(between), 2)
+
+
+def test_of_runs_with_one_seed_the_newest_counts_unless_pooled(tmp_path):
+    seeded(tmp_path, (1, 1))
+    one, both = compare_runs([tmp_path]), compare_runs([tmp_path], pool=True)
+    newest = strict_row(compare_runs([logs_of(tmp_path)[-1]]))
+    assert strict_row(one).score == newest.score
+    assert strict_row(both).score.value < newest.score.value
+    assert dict(one.choices[0].values)["left"].code == "older"
+
+
+@pytest.mark.parametrize("settings", [{"limit": 20}, {"num_fewshot": 1}, {"gen_kwargs": "temperature=1"}])
+def test_runs_with_different_settings_are_never_pooled(tmp_path, settings):
+    seeded(tmp_path, (1,))
+    seeded(tmp_path, (2,), **settings)
+    for pool in (False, True):
+        assert not compare_runs([tmp_path], pool=pool).entries[0].runs
+
+
+def test_the_difference_of_pooled_runs_holds_the_variance_of_both():
+    first, second = stats.RunVariance(0.01, 2), stats.RunVariance(0.04, 4)
+    found = first + second
+    assert (found.variance, found.df) == (pytest.approx(0.05), int(0.05**2 / (0.01**2 / 2 + 0.04**2 / 4)))
+    values, baseline = np.random.default_rng(3).random((2, 200))
+    alone = stats.paired_difference(values, baseline)
+    pooled = stats.paired_difference(values, baseline, runs=found)
+    assert pooled.error**2 == pytest.approx(alone.error**2 + 0.05)
+    assert (pooled.p < 0.05) == (pooled.estimate.low > 0 or pooled.estimate.high < 0)
+    assert pooled.estimate.high > alone.estimate.high

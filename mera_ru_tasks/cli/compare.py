@@ -93,6 +93,16 @@ def compare(
             "sampling seeds, and otherwise the newest run.",
         ),
     ] = False,
+    published: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="CSV",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+            help="Published scores to compare with: a CSV file with the columns model, task, metric, score and n.",
+        ),
+    ] = None,
     across_settings: Annotated[
         bool,
         typer.Option(
@@ -136,7 +146,13 @@ def compare(
 
     names, paths = _named(run)
     comparison = compare_runs(
-        paths, names=names, baseline=baseline, across_settings=across_settings, margin=margin, pool=pool
+        paths,
+        names=names,
+        baseline=baseline,
+        across_settings=across_settings,
+        margin=margin,
+        pool=pool,
+        published=published or (),
     )
     _say_choices(comparison)
     _write(comparison, form, output, everything=everything)

@@ -7,6 +7,7 @@ chance.py         chance levels
 stats.py          intervals, tests and corrections, as pure functions
 results.py        scores, differences between models, means over tasks, significance groups
 verdicts.py       verdicts in words
+published.py      published scores, as unpaired rows
 power.py          what a comparison can see, before the run
 breakdowns.py     scores on parts of the tasks
 compare.py        the whole comparison

@@ -11,6 +11,7 @@ from mera_ru_tasks.compare.breakdowns import Gap, Slice, Spread
 from mera_ru_tasks.compare.chance import ChanceLevels
 from mera_ru_tasks.compare.load import Entry, load
 from mera_ru_tasks.compare.notes import note
+from mera_ru_tasks.compare.published import MARK, PublishedScore, read_published
 from mera_ru_tasks.compare.results import Family, Pair, Results, Row
 from mera_ru_tasks.compare.verdicts import Verdict, summarize
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
@@ -76,6 +77,7 @@ def compare_runs(
     across_settings: bool = False,
     margin: float | None = None,
     pool: bool = False,
+    published: Sequence[Path] = (),
 ) -> Comparison:
     """Compare the models whose runs are under `paths`.
 
@@ -92,16 +94,19 @@ def compare_runs(
 
         pool: True to make one row of all runs of a model with the same settings. By default only runs with different
             sampling seeds are pooled, and of all others the newest counts.
+        published: CSV files of published scores to compare with (see `published.read_published`).
 
     Raises:
         RunError: no run is usable, no model or several are called `baseline`, or a name fits several models.
     """
     loaded = load(paths, names or {}, across_settings=across_settings, pool_runs=pool)
-    labels = list(dict.fromkeys(entry.model for entry in loaded.entries))
-    base = _baseline(baseline, loaded.entries) if baseline else labels[0] if len(labels) > 1 else None
+    found_tasks = {entry.task for entry in loaded.entries}
+    scores = read_published(published, found_tasks)
+    labels = list(dict.fromkeys([*(entry.model for entry in loaded.entries), *(one.model for one in scores)]))
+    base = _baseline(baseline, loaded.entries, scores) if baseline else labels[0] if len(labels) > 1 else None
     models = sorted(labels, key=lambda label: label != base)
     entries = sorted(loaded.entries, key=lambda entry: models.index(entry.model))
-    tasks = sorted({entry.task for entry in entries}, key=_task_order)
+    tasks = sorted(found_tasks, key=_task_order)
     family = Family(base, baseline is not None, across_settings, margin)
     rows: list[Row] = []
     pairs: list[Pair] = []
@@ -110,7 +115,7 @@ def compare_runs(
         of_task = [entry for entry in entries if entry.task == task]
         docs = {key: answer.doc for entry in of_task for key, answer in entry.answers.items()}
         levels = ChanceLevels(docs)
-        found = results.task_results(task, of_task, family, levels)
+        found = results.task_results(task, of_task, family, levels, [one for one in scores if one.task == task])
         rows += found.rows
         pairs += found.pairs
         slices += breakdowns.slices(of_task, docs, levels)
@@ -161,10 +166,11 @@ def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]
     return list(found.values())
 
 
-def _baseline(name: str, entries: Sequence[Entry]) -> str:
+def _baseline(name: str, entries: Sequence[Entry], published: Sequence[PublishedScore]) -> str:
     """Return the label that `name` means: a label, a model's full name, or the last part of one."""
     for meanings in (
         {entry.model for entry in entries if name == entry.model},
+        {one.model for one in published if name in (one.model, one.model.removesuffix(MARK))},
         {entry.model for entry in entries if name == entry.log.run.model},
         {entry.model for entry in entries if name == entry.log.run.model.rstrip("/").rpartition("/")[2]},
     ):

@@ -21,6 +21,7 @@ from mera_ru_tasks.compare.comparability import (
 )
 from mera_ru_tasks.compare.load import Entry, Measure
 from mera_ru_tasks.compare.notes import note
+from mera_ru_tasks.compare.published import MARK, PublishedScore
 from mera_ru_tasks.compare.stats import ONE_RUN, Difference, Estimate, RunVariance
 from mera_ru_tasks.data.benchmarks import LEADERBOARD
 from mera_ru_tasks.issues import Issue
@@ -187,12 +188,27 @@ def _clusters(entry: Entry, keys: Sequence[str]) -> _Array | None:
     return np.array(found) if found and None not in found else None
 
 
-def task_results(task: str, entries: Sequence[Entry], family: Family, levels: ChanceLevels) -> Results:
-    """Return the results of one task, measure by measure, with the models in their order."""
+def task_results(
+    task: str,
+    entries: Sequence[Entry],
+    family: Family,
+    levels: ChanceLevels,
+    published: Sequence[PublishedScore] = (),
+) -> Results:
+    """Return the results of one task, measure by measure, with the models in their order.
+
+    Args:
+        task: the task.
+        entries: the models' answers to it.
+        family: which models are compared.
+        levels: the chance levels over its documents.
+        published: published scores of the task; their rows come after those of the runs.
+    """
     compared = _Comparabilities(entries, family)
     rows: list[Row] = []
     pairs: list[Pair] = []
-    for measure in sort_measures([measure for entry in entries for measure in entry.measures]):
+    measures = [measure for entry in entries for measure in entry.measures]
+    for measure in sort_measures([*measures, *(one.measure for one in published)]):
         block = []
         for entry in entries:
             if not entry.values(measure):
@@ -204,6 +220,7 @@ def task_results(task: str, entries: Sequence[Entry], family: Family, levels: Ch
                 task, *measure, entry.model, score, level, _incomplete(entry, len(scored)), judge_of(entry, measure)
             )
             block.append(row)
+        block += _published_rows([one for one in published if one.measure == measure], block)
         scores = {row.model: row.score for row in block}
         models = [row.model for row in block]
         if family.chosen and family.baseline not in models:
@@ -213,6 +230,14 @@ def task_results(task: str, entries: Sequence[Entry], family: Family, levels: Ch
         rows += done.rows
         pairs += done.pairs
     return Results(rows, pairs)
+
+
+def _published_rows(published: Sequence[PublishedScore], block: Sequence[Row]) -> list[Row]:
+    """Return rows of published scores. Their documents are as dependent on each other as those of the runs."""
+    effects = [row.score.effective / row.score.n for row in block if row.score.effective]
+    effect = min(1.0, float(np.median(effects))) if effects else 1.0
+    chance = block[0].chance if block else None
+    return [Row(one.task, *one.measure, one.model, one.estimate(effect), chance) for one in published]
 
 
 class _Comparabilities:
@@ -245,6 +270,8 @@ def _pair(
     pair = Pair(task, *measure, model, other, None)
     if other not in scores:
         return replace(pair, why_not=(note("no-such-score", baseline=other),))
+    if model not in compared.entries or other not in compared.entries:
+        return _published_pair(pair, scores)
     entry, base = compared.entries[model], compared.entries[other]
     found = compared.of(model, other)
     differing = tuple(measure_differences(entry, base, measure))
@@ -257,6 +284,14 @@ def _pair(
     about_measure = differing or tuple(judge_notes(entry, measure))
     part = _common_part(pair, paired.estimate.n, max(scores[model].n, scores[other].n))
     return replace(pair, difference=paired, notes=(*found.differences, *found.notes, *about_measure, *part))
+
+
+def _published_pair(pair: Pair, scores: Mapping[str, Estimate]) -> Pair:
+    if METRICS[pair.metric].judged:
+        names = ", ".join(name for name in (pair.model, pair.other) if name.endswith(MARK))
+        return replace(pair, why_not=(note("unknown-judge", models=names),))
+    found = stats.unpaired_difference(scores[pair.model], scores[pair.other])
+    return replace(pair, difference=found, notes=(note("unpaired"),))
 
 
 def _common_part(pair: Pair, common: int, most: int) -> tuple[Issue, ...]:

@@ -19,7 +19,7 @@ from mera_ru_tasks.scoring.extract.announcement import after_announcement
 from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, objection_in, sentences_of
 from mera_ru_tasks.scoring.extract.cleaning import LIMIT, clean, lines_of
 from mera_ru_tasks.scoring.extract.letters import letter_mention, letters_at_head
-from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, items_of, letters_ending
+from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, items_of, letters_given_by
 from mera_ru_tasks.scoring.extract.phrases import (
     bare_phrase,
     phrase_mention,
@@ -132,7 +132,7 @@ def _plain_letters(text: str, choices: str) -> list[str]:
     Not if one is Latin: of `A; Е` the leaderboard would drop the English article.
     """
     text = text.strip()
-    if len(text) > LIMIT or is_longer(text, len(choices)):
+    if len(text) > LIMIT or is_longer(text, len(choices)) or "~~" in text:
         return []
     found = [word.upper() for word in normalize(text).split()]
     good = not _LATIN.search(text) and all(len(letter) == 1 and letter in choices for letter in found)
@@ -147,7 +147,8 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
     closing = clean(visible[-LIMIT:])
     sentence = next((sentence for sentence, _ in reversed([*sentences_of(closing)])), "")
     if answer_format.choices:
-        letters, phrase = letters_ending(sentence, answer_format.choices), ""
+        answer = letters_given_by(sentence, answer_format.choices)
+        return _without_objection(answer, sentence, answer_format) if answer.letters else Extraction("", "no-answer")
     else:
         last = closing.rsplit("\n\n")[-1].strip()
         letters, phrase = [], "" if "\n" in last else bare_phrase(last)

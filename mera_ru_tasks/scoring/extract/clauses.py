@@ -24,6 +24,7 @@ _CLAUSE_END = re.compile(
 # The label of an option: `А) …` anywhere, `А. …` at the head of a line.
 _LABEL = re.compile(r"[.)] (?:(?<=^[^\W\d_]. )|(?<=\n[^\W\d_]. )|(?<=\n- [^\W\d_]. )|(?<=[.,;!?] [^\W\d_]\) ))")
 _HYPOTHETICAL = re.compile("если .*бы |if .*would ")
+_DASHES = frozenset(":—–-")
 _NO = ("нет", "no")
 # A longer sentence tells something only with a single capital, a retraction, or a telling word among its first words.
 _SHORT, _LONG, _FIRST_WORDS = 20, 80, 8
@@ -122,7 +123,7 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
             continue
         stance = _Stance(given, before, mention_in)
         objection = stance.of(sentence)
-        before = stance.named or before
+        before = stance.last or before
         if objection is None or (objection.code == "joined" and in_brackets and number):
             continue
         if objection.code != "joined":
@@ -142,13 +143,13 @@ def _may_tell(sentence: str) -> bool:
 
 
 class _Stance:
-    """What one sentence says of the answer; `named` collects the candidates that its clauses name."""
+    """What one sentence says of the answer; `last` holds the candidates named last."""
 
     def __init__(self, given: frozenset[str], before: frozenset[str], mention_in: Callable[[Clause], Mention]) -> None:
         self.given = given
         self.before = before  # what the sentence before named, to which «это» may refer
         self.mention_in = mention_in
-        self.named: frozenset[str] = frozenset()
+        self.last: frozenset[str] = frozenset()
         self.says_more = False
 
     def of(self, sentence: str) -> Objection | None:
@@ -180,8 +181,9 @@ class _Stance:
                 elif mention.alone:
                     alone |= other
                 announced = announced or (gives and "" not in clause.kinds)
-            self.says_more = self.says_more or ("" in clause.kinds and not mention.alone)
-            self.named |= mention.candidates
+            is_defined = clause.sign in _DASHES and following is not None and "" in following.kinds  # «дыра — кратер»
+            self.says_more |= is_defined if mention.alone else "" in clause.kinds
+            self.last = mention.candidates or self.last
         if others - denied:
             return Objection(code, sentence, others - denied)
         alone -= denied
@@ -206,12 +208,12 @@ class _Stance:
                 continue
             if mention.candidates:
                 return mention.candidates
-            if following is not None and clause.sign in (":", "—", "–", "-") and _GIVING.isdisjoint(following.kinds):
+            if following is not None and clause.sign in _DASHES and _GIVING.isdisjoint(following.kinds):
                 below = self.mention_in(following).candidates
                 if below and word not in _NO:
                     return below  # «не подходят: Б, В»
-            if self.named:
-                return self.named
+            if self.last:
+                return self.last
             if "" in clause.kinds[:number] or "others" in clause.kinds or self.says_more:
                 return frozenset()
             return self.before or self.given

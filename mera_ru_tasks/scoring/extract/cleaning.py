@@ -43,6 +43,7 @@ _STAR_BULLET = re.compile(r"^[ >]*[*+](?= )", re.MULTILINE)
 _LINE_MARKUP = re.compile(r"^[ >]*(?:#{1,6}(?= )|>+) *", re.MULTILINE)
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _EMPHASIS = re.compile(r"[*`]+|~~")
+_CHECKED, _UNCHECKED = re.compile(r"\[[xXхХ]\](?= )"), re.compile(r"(?<=- )\[ \](?= )")
 _SENTENCE_START = re.compile(r"[.!?\n]\s|$")
 _UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
@@ -66,7 +67,7 @@ def _without_markup(piece: str) -> str:
     piece = _without_middle(unicodedata.normalize("NFKC", piece))  # which may make eighteen characters of one
     piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
     piece = _STRUCK.sub("", _LATEX.sub(" ", piece))
-    piece = _INVISIBLE.sub("", piece)
+    piece = _CHECKED.sub("✅", _UNCHECKED.sub("❌", _INVISIBLE.sub("", piece)))
     piece = _SPACES.sub(" ", _SPACE.sub(" ", piece))
     piece = _LINE_MARKUP.sub("", _STAR_BULLET.sub("-", _FENCE.sub("", piece)))
     piece = _EMPHASIS.sub("", piece)

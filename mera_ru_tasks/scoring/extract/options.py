@@ -13,7 +13,7 @@ from mera_ru_tasks.scoring.extract.words import BULLET, MARK, kind_of, kinds_of,
 from mera_ru_tasks.scoring.normalize import WORD, fold
 
 # A further letter with its option's text: «…; Д. text», «…), Д) text», «… . Д) text».
-_LABEL = re.compile(r"(?P<before>[;,.!?)\"]) ?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(=—–-]| \")")
+_LABEL = re.compile(r"(?P<before>[;,.!?)\"]) ?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(=—–-]| \")(?=.*?\w)")
 # What may follow letters without a sign, and behind a comma after «А», which may be a conjunction.
 _FOLLOWING_KINDS = frozenset({"reason", "approval", "negation", "denial", "addition", "or"})
 _FOLLOWING = re.compile(r"\W*(?:так как|т\. ?к\.|а не\b)", re.IGNORECASE)
@@ -175,20 +175,20 @@ def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer
 def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
     """Read letters that end the first sentence, the option whose text stands alone, or all options but some."""
     sentence = next((sentence for sentence, _ in sentences_of(lines[0])), "")
-    found = letters_ending(sentence, choices, any_words=True)
+    found, rest, *_ = letters_given_by(sentence, choices, any_words=True)
     excluded = _EXCEPT.match(sentence)
     if excluded is not None:
         run = letters_at_head(sentence[excluded.end() :], choices)
         is_clear = run is not None and not WORD.search(run.rest)
         found = [letter for letter in choices if letter not in run.letters] if run and is_clear else []
     if found:
-        return Answer(found, "\n".join([lines[0].partition(sentence)[2], *lines[1:]]))
+        return Answer(found, "\n".join([rest + lines[0].partition(sentence)[2], *lines[1:]]))
     same = [letter for letter, text in texts.items() if text and text == fold(lines[0])]
     return Answer(same, "\n".join(lines[1:])) if len(same) == 1 else Answer([], code="unclear")
 
 
-def letters_ending(sentence: str, choices: str, *, any_words: bool = False) -> list[str]:
-    """Return the letters that a sentence gives at its end: «подходит только фраза А».
+def letters_given_by(sentence: str, choices: str, *, any_words: bool = False) -> Answer:
+    """Return the letters that a sentence gives: «подходит только фраза А», «думаю, Б, потому что …».
 
     Args:
         sentence: cleaned.
@@ -196,17 +196,16 @@ def letters_ending(sentence: str, choices: str, *, any_words: bool = False) -> l
         any_words: allow words of content before «текст», «вариант» or a sign before the letters.
     """
     places = letters_in(sentence, choices)
-    if not places:
-        return []
-    before = tokens_of(sentence[: places[0][1]])
-    run = letters_at_head(sentence[places[0][1] :], choices)
+    before = tokens_of(sentence[: places[0][1]]) if places else []
+    run = letters_at_head(sentence[places[0][1] :], choices) if places else None
     kinds = [kind_of(token[0]) for token in before]
-    if run is None or WORD.search(run.rest) or not _NOT_GIVING.isdisjoint(kinds) or len(before) > _MOST_WORDS_BEFORE:
-        return []
-    if any_words:
-        gap = sentence[before[-1].end() : places[0][1]].strip(' "') if before else ":"
-        leads_over = gap in (":", "—", "–", "-") or (not gap and kinds[-1] in ("choice", "approval", "narrowing"))
-    else:
-        is_aside = bool(before) and before[0][0].lower() in ("в", "на") and "approval" not in kinds  # «В ответ Г»
-        leads_over = "" not in kinds and not is_aside
-    return run.letters if leads_over else []
+    if run is None or not run.letters or not _NOT_GIVING.isdisjoint(kinds) or len(before) > _MOST_WORDS_BEFORE:
+        return Answer([])
+    is_aside = bool(before) and before[0][0].lower() in ("в", "на") and "approval" not in kinds  # «В ответ Г»
+    leads_over = "" not in kinds and not is_aside
+    if any_words and before:
+        gap = sentence[before[-1].end() : places[0][1]].strip(' "')
+        leads_over = leads_over or gap in (":", "—", "–", "-") or (not gap and kinds[-1] in _HEADING - {"lead", "link"})
+    is_end = not WORD.search(run.rest)
+    goes_on = run.rest[:1] in (",", ";") and not {"approval", "lead"}.isdisjoint(kinds)
+    return Answer(run.letters if leads_over and (is_end or goes_on) else [], run.rest)

@@ -34,6 +34,7 @@ from mera_ru_tasks.scoring.normalize import WORD, fold, is_longer, normalize, wi
 __all__ = ["Extraction", "after_announcement", "drop_reasoning", "extract_answer", "opening_mark"]
 
 _LATIN = re.compile("[A-Za-z]")
+_LONGEST_CLOSING = 300
 _LIST_SIGN = re.compile("[,;/]")
 # What parts a letter from its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
 _LABEL = re.compile(r"[.):]|[ ]?[—–-] ?(?=\"?[А-ЯЁA-Z])")
@@ -146,6 +147,8 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
         return _read(visible, answer_format, texts)
     closing = clean(visible[-LIMIT:])
     sentence = next((sentence for sentence, _ in reversed([*sentences_of(closing)])), "")
+    if len(sentence) > _LONGEST_CLOSING:
+        return Extraction("", "no-answer")
     if answer_format.choices:
         answer = letters_given_by(sentence, answer_format.choices)
         return _without_objection(answer, sentence, answer_format) if answer.letters else Extraction("", "no-answer")

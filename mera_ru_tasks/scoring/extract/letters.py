@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import NamedTuple
 
 from mera_ru_tasks.scoring.extract.clauses import Clause, Mention
@@ -11,34 +10,20 @@ from mera_ru_tasks.scoring.extract.words import kind_of
 from mera_ru_tasks.scoring.normalize import LOOK_ALIKES, WORD
 
 _LEADING = frozenset({"lead", "choice", "approval", "link", "narrowing", "addition"})
-_AND = frozenset(["и", "and"])
 # Single letters that are also words of a sentence, and those that abbreviate a word before a name: «г. Тверь».
-_ONE_LETTER_WORDS = frozenset("АВИОУКСЯI")
-_ABBREVIATIONS = frozenset("гд")
+_ONE_LETTER_WORDS, _ABBREVIATIONS = frozenset("АВИОУКСЯI"), frozenset("гд")
 # Kinds of words before which «А» is a letter rather than a conjunction: «А тоже подходит».
 _JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
-# A single letter in quotes, which are dropped, or in brackets, of which the closing one is kept: `Б) text`.
-_LETTER = r" ?([^\W\d_]) ?"
-_QUOTED = re.compile(rf"\"{_LETTER}\"|'{_LETTER}'|{{{_LETTER}}}|<{_LETTER}>")
-_IN_BRACKETS = re.compile(rf"\({_LETTER}\)|\[{_LETTER}\]")
-_CLOSING = re.compile(r"[\s\"')\]}>]+")
-# What may stand between two letters of an answer, without spaces and closing signs.
-_SEPARATORS = frozenset(
-    sign + word for sign in ("", ";", ",", "/", "|", "&", "+", "•", "、", ".;", ".,") for word in ("", *_AND, "атакже")
-)
+# One letter, what may stand between two letters of an answer, and a run of them.
+_ONE = re.compile(r"(?<![^\W_])(?!(?:и|and|а также)\b)[^\W\d_](?![^\W_]|[\u0300-\u036f])", re.IGNORECASE)
+_OPEN, _CLOSE = r"[\s\"'{<]{0,4}(?:[(\[](?= ?[^\W\d_] ?[)\]]) ?)?", r"[\s\"')\]}>]{0,4}"
+_BETWEEN = rf"{_CLOSE}(?:(?:\.?[;,]|[/|&+•、]){_OPEN})?(?:(?:и|and|а также)\b)?{_OPEN}"
+_RUN = re.compile(rf"(?:и\b{_OPEN})?{_ONE.pattern}(?:{_BETWEEN}{_ONE.pattern})*", re.IGNORECASE)
 _CAPITAL = re.compile(r"[А-ЯA-ZΑ-Ωбгде](?<![^\W_].)(?<![бгде](?=[.-]))(?![^\W_]|[\u0300-\u036f]|-\w)")
-# This many words of a line are looked at.
-_MOST_WORDS = 60
 
 
 class Run(NamedTuple):
-    """Letters at the head of a line.
-
-    Attributes:
-        letters: in the task's alphabet, as written; empty if one is outside the range.
-        rest: the line behind them.
-        led: True if other words stand before them.
-    """
+    """Letters at the head of a line, empty if one is outside the range; the rest; True if words lead over to them."""
 
     letters: list[str]
     rest: str
@@ -47,106 +32,65 @@ class Run(NamedTuple):
 
 def letters_at_head(line: str, choices: str) -> Run | None:
     """Read the option letters at the head of a line, behind words such as «вариант»; None if it begins otherwise."""
-    line = _IN_BRACKETS.sub(lambda match: f"{match[match.lastindex or 0]})", line)
-    line = _QUOTED.sub(lambda match: match[match.lastindex or 0], line)
-    words = list(islice(WORD.finditer(line), _MOST_WORDS))
-    first = 0
-    while first < len(words) and _leads(words, first):
-        first += 1
-    if first == len(words):
+    word, led = WORD.search(line), False
+    while word is not None and _leads(line, word):
+        word, led = WORD.search(line, word.end()), True
+    if word is None:
         return None
-    run = _run(words[first][0], choices)
-    if run and first + 1 == len(words):
-        return Run(run, line[words[first].end() :], first > 0)
-    found: list[str] = []
-    at, end = first, words[first].start()
-    while True:
-        at += _conjunction(words, at)
-        letter = _letter_at(line, words, at, choices)
-        if letter is None:
-            break
-        gap = line[end : words[at].start()].lower()
-        if _CLOSING.sub("", gap) not in _SEPARATORS:
+    joined = list(word[0].translate(LOOK_ALIKES))  # «АЕ»
+    if 1 < len(joined) <= len(choices) and word[0].isupper() and not WORD.search(line, word.end()):
+        return Run(joined, line[word.end() :], led) if joined == sorted({*joined} & {*choices}) else None
+    run = _RUN.match(line, word.start())
+    letters: list[str] = []
+    end = word.start()
+    for place in _ONE.finditer(line, run.start(), run.end()) if run else ():
+        letter = as_letter(place[0], choices)
+        if letter is None or _is_word(line, place, letter):
             break
         if not letter:
-            if found and gap.strip() == ")":
+            if letters and line[end : place.start()].strip() == ")":
                 break  # the option's text: «Б) Я у неё…»
-            return Run([], "", first > 0)
-        found.append(letter)
-        end = words[at].end()
-        at += 1
-    return Run(found, line[end:], first > 0) if found else None
+            return Run([], "", led)
+        letters.append(letter)
+        end = place.end()
+    return Run(letters, line[end:], led) if letters else None
 
 
-def _leads(words: list[re.Match[str]], at: int) -> bool:
-    """Return True if a word only leads over to the letters."""
-    word = words[at][0]
-    if len(word) > 1 or word.lower() in _AND:
-        return kind_of(word) in _LEADING
-    # «в тексте Б»: a preposition, unless signs part it from the next word
-    following = words[at + 1] if at + 1 < len(words) else None
-    return (
-        word in "ав"
-        and following is not None
-        and following.start() - words[at].end() == 1
-        and kind_of(following[0]) in ("choice", "link")
-        and len(following[0]) > 1
-    )
+def _leads(line: str, word: re.Match[str]) -> bool:
+    """Return True if a word only leads over to the letters: «вариант», «и», «в» before «тексте»."""
+    if len(word[0]) > 1:
+        return kind_of(word[0]) in _LEADING
+    following = WORD.match(line, word.end() + 1) if word[0] in "авИи" and line[word.end() : word.end() + 1] == " " else None
+    if following is None:
+        return False
+    return word[0] in "Ии" or (kind_of(following[0]) in ("choice", "link") and len(following[0]) > 1)
 
 
-def _run(word: str, choices: str) -> list[str]:
-    """Return the letters of a word that is several of them, capital and in order (`АЕ`); else none."""
-    if not (1 < len(word) <= len(choices) and word.isupper()):
-        return []
-    found = list(word.translate(LOOK_ALIKES))
-    return found if found == sorted(set(found)) and set(found) <= set(choices) else []
-
-
-def _conjunction(words: list[re.Match[str]], at: int) -> int:
-    """Return how many words the «и» or «а также» takes that stands at `at`."""
-    pair = [word[0].lower() for word in words[at : at + 2]]
-    if len(pair) < 2:
-        return 0
-    return 1 if pair[0] in _AND else 2 if pair == ["а", "также"] else 0
-
-
-def _letter_at(line: str, words: list[re.Match[str]], at: int, choices: str) -> str | None:
-    """Return the option letter that a word is: "" for one outside the range, None for a word of a sentence."""
-    if at >= len(words):
-        return None
-    word, following = words[at], words[at + 1] if at + 1 < len(words) else None
-    letter = as_letter(word[0], choices)
-    if letter is None or following is None:
-        return letter
-    if not letter and word[0].islower() and line[word.end()] in ". ":
-        return None  # an abbreviation or a preposition, as in «т. к.»
-    if len(following[0]) == 1 or following[0].lower() in _AND:
-        return letter
-    gap = line[word.end() : following.start()].strip()
-    is_function_word = word[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (
-        (not gap and (kind_of(following[0]) not in _JUDGING or following[0] == "не"))
-        or (gap == "," and word[0].islower())
-    )
-    is_abbreviation = word[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
-    return None if is_function_word or is_abbreviation else letter
+def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
+    """Return True if a single letter is a word of a sentence: «А вот», «г. Тверь», «т. к.»."""
+    following = WORD.search(line, place.end())
+    if following is None or (not letter and place[0].islower() and line[place.end()] in ". "):
+        return following is not None
+    if len(following[0]) == 1 or following[0].lower() == "and":
+        return False
+    gap = line[place.end() : following.start()].strip()
+    if place[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper():
+        return True
+    is_plain = gap == "" and (kind_of(following[0]) not in _JUDGING or following[0] == "не")
+    is_interjection = gap == "," and place[0].islower()
+    return place[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (is_plain or is_interjection)
 
 
 def as_letter(word: str, choices: str) -> str | None:
     """Return the option letter that a word looks like: "" for one outside the range, None for a longer word."""
-    if len(word) != 1 or not word.isalpha():
-        return None
-    letter = word.translate(LOOK_ALIKES).upper()
-    return letter if letter in choices else ""
+    letter = word.translate(LOOK_ALIKES).upper() if len(word) == 1 and word.isalpha() else None
+    return letter if letter is None or letter in choices else ""
 
 
 def letters_in(text: str, choices: str) -> list[tuple[str, int]]:
     """Return the option letters that a clause names, with their places; «А» and «В» as its first words are none."""
-    found = []
-    for match in _CAPITAL.finditer(text):
-        letter = as_letter(match[0], choices)
-        if letter and not _begins_sentence(text, match):
-            found.append((letter, match.start()))
-    return found
+    found = ((as_letter(match[0], choices), match) for match in _CAPITAL.finditer(text))
+    return [(letter, match.start()) for letter, match in found if letter and not _begins_sentence(text, match)]
 
 
 def _begins_sentence(text: str, capital: re.Match[str]) -> bool:
@@ -168,6 +112,6 @@ def letter_mention(clause: Clause, choices: str) -> Mention:
         return Mention()
     places = {place for _, place in found}
     others = [kind for token, kind in zip(clause.tokens, clause.kinds, strict=True) if token.start() not in places]
-    pure = "" not in others
     is_first = clause.tokens[0].start() in places
-    return Mention(frozenset(letter for letter, _ in found), pure or "approval" in others, pure, is_first)
+    is_pure = "" not in others
+    return Mention(frozenset(letter for letter, _ in found), is_pure or "approval" in others, is_pure, is_first)

@@ -27,41 +27,26 @@ _HYPOTHETICAL = re.compile("если .*бы |if .*would ")
 _DASHES = frozenset(":—–-")
 _NO = ("нет", "no")
 # A longer sentence tells something only with a single capital, a retraction, or a telling word among its first words.
-_SHORT, _LONG, _FIRST_WORDS = 20, 80, 8
+_SHORT, _LONG, _FIRST_WORDS = 20, 120, 8
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
 # Words of these kinds announce that a clause gives what it names.
 _GIVING = frozenset({"turn", "addition", "others", "approval", "or"})
 
 
 class Clause(NamedTuple):
-    """A part of a sentence.
-
-    Attributes:
-        text: as written.
-        tokens: its words.
-        kinds: the kind of each word.
-        sign: the sign that ends it.
-    """
+    """A part of a sentence: its text, its words, the kind of each word, and the sign that ends it."""
 
     text: str
     tokens: list[re.Match[str]]
     kinds: list[str]
     sign: str = ""
 
-    def behind(self, number: int) -> Clause:
-        """Return the clause without its first words, up to the word of that number."""
-        text = self.text[self.tokens[number].end() :]
-        return Clause(text, tokens_of(text), self.kinds[number + 1 :], self.sign)
-
 
 class Mention(NamedTuple):
-    """The candidates that a clause names.
+    """The candidates that a clause names: letters or folded phrases.
 
-    Attributes:
-        candidates: letters or folded phrases.
-        statement: True if the clause could give them: it says nothing else.
-        alone: True if the clause gives them even without a word that says so, unless the sentence says more.
-        first: True if the clause begins with one of them.
+    `statement` is True if the clause could give them, since it says nothing else; `alone` if it gives them even without
+    a word that says so, unless the sentence says more; `first` if it begins with one of them.
     """
 
     candidates: frozenset[str] = frozenset()
@@ -71,12 +56,9 @@ class Mention(NamedTuple):
 
 
 class Objection(NamedTuple):
-    """Why an answer does not hold.
+    """Why an answer does not hold, the sentence that says so, and the other candidates that it gives.
 
-    Attributes:
-        code: `another`, `denied`, `retracted` or `narrowed`; `joined` if only «или» or nothing joins the candidates.
-        clause: the sentence that says so.
-        candidates: the other candidates.
+    The code is `another`, `denied`, `retracted` or `narrowed`; `joined` if only «или» or nothing joins the candidates.
     """
 
     code: str
@@ -97,13 +79,9 @@ def sentences_of(text: str) -> Iterator[tuple[str, bool]]:
 
 def clauses_of(sentence: str) -> list[Clause]:
     """Split a sentence into its clauses, without those that have no words."""
-    clauses = []
     pieces = [*_CLAUSE_END.split(sentence), ""]
-    for text, sign in zip(pieces[::2], pieces[1::2], strict=True):
-        tokens = tokens_of(text)
-        if tokens:
-            clauses.append(Clause(text, tokens, [kind_of(token[0]) for token in tokens], (sign or "").strip()[:1]))
-    return clauses
+    parts = ((text, tokens_of(text), sign.strip()[:1]) for text, sign in zip(pieces[::2], pieces[1::2], strict=True))
+    return [Clause(text, words, [kind_of(word[0]) for word in words], sign) for text, words, sign in parts if words]
 
 
 def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause], Mention]) -> Objection | None:
@@ -202,7 +180,8 @@ class _Stance:
             elif kind != "negation" or number + 1 == len(clause.kinds):
                 continue
             elif next_kind not in ("approval", "addition") and clause.tokens[number + 1][0] not in ("так", "то"):
-                targets = self.mention_in(clause.behind(number))
+                text = clause.text[clause.tokens[number].end() :]
+                targets = self.mention_in(Clause(text, tokens_of(text), clause.kinds[number + 1 :]))
                 if targets.first:
                     return targets.candidates  # «не Б», «а не мост»
                 continue

@@ -60,7 +60,9 @@ def _leads(line: str, word: re.Match[str]) -> bool:
     """Return True if a word only leads over to the letters: «вариант», «и», «в» before «тексте»."""
     if len(word[0]) > 1:
         return kind_of(word[0]) in _LEADING
-    following = WORD.match(line, word.end() + 1) if word[0] in "авИи" and line[word.end() : word.end() + 1] == " " else None
+    following = (
+        WORD.match(line, word.end() + 1) if word[0] in "авИи" and line[word.end() : word.end() + 1] == " " else None
+    )
     if following is None:
         return False
     return word[0] in "Ии" or (kind_of(following[0]) in ("choice", "link") and len(following[0]) > 1)

@@ -25,9 +25,7 @@ _VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?
 _ADVERB = re.compile(r".*(?:[иоы]чн|есн|идн|ожн|ельн|енн|анн|ивн)о$")
 _PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
 _ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
-_PREPOSITIONS = "в|во|на|к|из|про|по|с|со|о|об|от|до|у|за|для|без|при|через"
-_PREPOSITION = re.compile(f"(?:{_PREPOSITIONS})$")
-_BEFORE_NAME = re.compile(rf"(?:\b|^\W*(?i:(?=\w)))(?:{_PREPOSITIONS}) $")
+_PREPOSITION = re.compile(r"(?:.*\b)?(?:[вкосу]|[вс]о|об|на|из|под?|про|от|до|за|для|без|при|через)(?: |$)$", re.DOTALL)
 # Kinds of words that a clause naming a candidate does not have.
 _NOT_NAMING = frozenset(
     {"topic", "pronoun", "condition", "seeming", "reason", "closing", "example", "negation", "denial"}
@@ -38,7 +36,7 @@ _BREAK = re.compile(
 )
 _LEADING = frozenset({"lead", "addition", "turn"})
 _HEADING = _LEADING | {"choice", "approval"}
-_NOUN = re.compile(r'(?:слово|единица|синоним|регионализм)(?= )|[^\W_]+(?= ?")', re.IGNORECASE)
+_QUOTED_NEXT = re.compile(' ?"')
 _THIS = frozenset({"это", "этот", "эта", "же", "it", "this"})
 
 
@@ -163,9 +161,8 @@ def _is_name(words: list[str]) -> bool:
 def _without_lead(text: str) -> str:
     """Drop certainty, «это» and «слово "…"» from the head of a phrase, unless nothing would be left."""
     while (word := WORD.search(text)) is not None and WORD.search(text, word.end()):
-        noun = _NOUN.match(text, word.start())
-        leads = kind_of(word[0]) in _LEADING or word[0].lower() in _THIS
-        if not leads and not (noun and kind_of(word[0]) == "choice"):
+        is_noun = kind_of(word[0]) == "choice" and _QUOTED_NEXT.match(text, word.end())
+        if not is_noun and kind_of(word[0]) not in _LEADING and word[0].lower() not in _THIS:
             break
         text = text[word.end() :]
     return text
@@ -200,8 +197,9 @@ def states_phrase(sentence: str) -> bool:
 
 def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:
     """Return True if neighbouring words of a clause may name a thing that it speaks of."""
-    behind_preposition = _BEFORE_NAME.search(clause.text[: run[0].start()])
-    return not behind_preposition and len(run) <= _MOST_NAMED and _is_name([token[0].lower() for token in run])
+    before = clause.text[: run[0].start()]
+    is_behind_preposition = _PREPOSITION.match(before if before[:1].isspace() else before.lower())
+    return not is_behind_preposition and len(run) <= _MOST_NAMED and _is_name([token[0].lower() for token in run])
 
 
 def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:

@@ -20,13 +20,7 @@ from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, objection_in,
 from mera_ru_tasks.scoring.extract.cleaning import LIMIT, clean, lines_of
 from mera_ru_tasks.scoring.extract.letters import letter_mention, letters_at_head
 from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, items_of, letters_given_by
-from mera_ru_tasks.scoring.extract.phrases import (
-    bare_phrase,
-    phrase_mention,
-    phrase_of_lines,
-    states_phrase,
-    unit_of_lines,
-)
+from mera_ru_tasks.scoring.extract.phrases import bare_phrase, phrase_mention, phrase_of_lines, unit_of_lines
 from mera_ru_tasks.scoring.extract.reasoning import drop_reasoning, opening_mark
 from mera_ru_tasks.scoring.extract.words import BULLET, kinds_of
 from mera_ru_tasks.scoring.normalize import WORD, fold, is_longer, normalize, without_invisible
@@ -154,10 +148,10 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
         return _without_objection(answer, sentence, answer_format) if answer.letters else Extraction("", "no-answer")
     else:
         last = closing.rsplit("\n\n")[-1].strip()
-        letters, phrase = [], "" if "\n" in last else bare_phrase(last)
-        phrase = phrase or (bare_phrase(sentence) if states_phrase(sentence) else "")
-    found = letters or phrase
-    return _canonical(letters, phrase, sentence, answer_format) if found else Extraction("", "no-answer")
+        phrase = "" if "\n" in last else bare_phrase(last)
+        is_statement = next(kinds_of(sentence), "") in ("lead", "addition") or sentence.lower().startswith("это ")
+        phrase = phrase or (bare_phrase(sentence) if is_statement else "")
+    return Extraction(phrase, "given", sentence) if phrase else Extraction("", "no-answer")
 
 
 def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bool:

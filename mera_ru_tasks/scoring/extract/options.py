@@ -37,10 +37,7 @@ _MOST_WORDS_BEFORE = 10
 
 
 class Item(NamedTuple):
-    """One entry of an answer: letters and the text behind them.
-
-    `style` is the sign between letters and text; without text it tells whether the line begins with a bullet.
-    """
+    """One entry of an answer: letters, the text behind them, and the sign between; `bullet` or `bare` without text."""
 
     letters: list[str]
     text: str
@@ -48,7 +45,7 @@ class Item(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a text answers with, and the rest of the text, which may object; or a code that says why it answers not."""
+    """What a text answers with, and the rest of the text, which may object; or the code that says why it has none."""
 
     letters: list[str]
     rest: str = ""
@@ -164,12 +161,10 @@ def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer
     if not any(verdicts):
         goes_through_all = set(letters) == set(choices) and items[0].style not in ("bare", "bullet")
         return Answer([], code="all-options") if goes_through_all else Answer(letters, "\n".join(below))
-    if not set(verdicts) <= {"right", "wrong"}:
-        return Answer([], code="unclear-verdicts")
-    right = [
-        letter for item, verdict in zip(items, verdicts, strict=True) if verdict == "right" for letter in item.letters
-    ]
-    return Answer(right, "\n".join(below), "" if right else "denied")
+    pairs = zip(items, verdicts, strict=True)
+    right = [letter for item, verdict in pairs if verdict == "right" for letter in item.letters]
+    is_clear = set(verdicts) <= {"right", "wrong"}
+    return Answer(right, "\n".join(below), ("" if right else "denied") if is_clear else "unclear-verdicts")
 
 
 def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
@@ -177,10 +172,9 @@ def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str])
     sentence = next((sentence for sentence, _ in sentences_of(lines[0])), "")
     found, rest, *_ = letters_given_by(sentence, choices, any_words=True)
     excluded = _EXCEPT.match(sentence)
-    if excluded is not None:
-        run = letters_at_head(sentence[excluded.end() :], choices)
-        is_clear = run is not None and not WORD.search(run.rest)
-        found = [letter for letter in choices if letter not in run.letters] if run and is_clear else []
+    run = letters_at_head(sentence[excluded.end() :], choices) if excluded else None
+    if run is not None and not WORD.search(run.rest):
+        found = [letter for letter in choices if letter not in run.letters]
     if found:
         return Answer(found, "\n".join([rest + lines[0].partition(sentence)[2], *lines[1:]]))
     same = [letter for letter, text in texts.items() if text and text == fold(lines[0])]

@@ -15,6 +15,7 @@ from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 # A longer phrase is a sentence. What only a clause names, or a list adds, is shorter.
 _MOST_WORDS, _MOST_NAMED, _MOST_JOINED = 8, 4, 3
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
+_REVERSE = re.compile(r"(?P<unit>[^;,(\[—–?]+?)[ \"]{0,3}[;,(\[—–-][ \"]{0,3}(?:вариант )?(?P<letter>[А-ЯA-Z])[^\w?]*")
 _NO_ANSWER = re.compile(
     r"(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет ответа|ответа нет|нет данных|отсутствует"
     r"|(?:нет|none|null|n/a)$)\b"
@@ -37,7 +38,7 @@ _BREAK = re.compile(
 _LEADING = frozenset({"lead", "addition", "turn"})
 _HEADING = _LEADING | {"choice", "approval"}
 _QUOTED_NEXT = re.compile(' ?"')
-_THIS = frozenset({"это", "этот", "эта", "же", "it", "this"})
+_THIS = re.compile(r"\W*(?:это|этот|эта|же|it)\W*", re.IGNORECASE)
 
 
 def phrase_of_lines(lines: Sequence[str]) -> Answer:
@@ -58,41 +59,29 @@ def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
     """Read `letter; unit`; the letter alone if there is no unit, not even on the next line."""
     line, below = BULLET.sub("", lines[0]), list(lines[1:])
     run = letters_at_head(line, choices)
-    if run is None:
-        return _unit_and_letter(line, below, choices)
-    unit, rest, is_clear = "", run.rest, bool(run.letters)
+    reverse = _REVERSE.fullmatch(line) if run is None else None  # «лужа; Б», «лужа (вариант Б)»
+    if reverse is not None and count_words(reverse["unit"]) <= _MOST_JOINED and not is_sentence(reverse["unit"]):
+        run = letters_at_head(reverse["letter"], choices)
+        return Answer(run.letters if run else [], "\n".join(below), "" if run else "unclear", phrase_at_head(line)[0])
+    if run is None or not run.letters or is_doubtful(run.rest):
+        return Answer([], code="unclear")
+    unit, rest = "", run.rest
     if WORD.search(rest):
         text = rest.lstrip(_UNIT_SIGNS)
         sign = rest[: len(rest) - len(text)].strip(" \"'")[:1]
         phrase, behind = phrase_at_head(_without_noun(text))
         is_unit = phrase and next(kinds_of(text), "") in ("", "choice") and not is_sentence(phrase)
-        if is_unit and (sign not in ("", ",") or count_words(phrase) <= _MOST_JOINED) and not is_doubtful(rest):
+        if is_unit and (sign not in ("", ",") or count_words(phrase) <= _MOST_JOINED):
             unit, rest = phrase, behind
-        else:
-            is_clear = is_clear and not is_doubtful(rest) and may_follow(run.letters, rest)
+        elif not may_follow(run.letters, rest):
+            return Answer([], code="unclear")
     else:
         number = next((number for number, line in enumerate(below) if line), None)
         next_line = BULLET.sub("", below[number]) if number is not None else ""
         if number is not None and not letters_at_head(next_line, choices):
             unit = bare_phrase(_without_noun(next_line.lstrip(_UNIT_SIGNS)))
             below = below[number + 1 :] if unit else below
-    return Answer(run.letters, "\n".join([rest, *below]), "" if is_clear else "unclear", unit)
-
-
-def _unit_and_letter(line: str, below: Sequence[str], choices: str) -> Answer:
-    """Read the other order, `лужа; Б` or `лужа (вариант Б)`."""
-    words = tokens_of(line)
-    before = len(words) - 1
-    while before > 0 and kind_of(words[before - 1][0]) in ("choice", "link"):
-        before -= 1
-    run = letters_at_head(words[-1][0], choices) if words and words[-1][0].isupper() else None
-    if run is not None and before > 0:
-        unit = line[: words[before - 1].end()]
-        gap = line[len(unit) : words[before].start()].strip("\"' ")
-        is_clear = gap[:1] in (";", ",", "(", "[", "—", "–", "-") and "?" not in line and not is_sentence(unit)
-        if is_clear and count_words(unit) <= _MOST_JOINED:
-            return Answer(run.letters, "\n".join(below), phrase=phrase_at_head(unit)[0])
-    return Answer([], code="unclear")
+    return Answer(run.letters, "\n".join([rest, *below]), phrase=unit)
 
 
 def _without_noun(text: str) -> str:
@@ -120,23 +109,20 @@ def phrase_at_head(text: str) -> tuple[str, str]:
         The phrase in lower case, empty if there is none, and the rest of the text.
     """
     breaks = ((match.start(), match.end(), match["list"]) for match in _BREAK.finditer(text))
-    begin, last = 0, None
-    for start, end, is_list in itertools.chain(breaks, [(len(text), len(text), None)]):
-        tokens = tokens_of(text[begin:start] if last is None else text[last[1] : start])
-        if last is None:
-            is_heading = all(kind_of(token[0]) in _HEADING for token in tokens)
-            is_heading = is_heading or all(token[0].lower() in _THIS for token in tokens)
-            if is_heading and WORD.search(text, end) and not (tokens and text[start:end].strip()[:1] in (".", "!")):
-                begin = end
+    begin, end, last = 0, -1, 0
+    for start, after, is_list in itertools.chain(breaks, [(len(text), len(text), None)]):
+        if end < 0:
+            kinds = set(kinds_of(text[begin:start]))
+            is_heading = kinds <= _HEADING or _THIS.fullmatch(text[begin:start])
+            if is_heading and WORD.search(text, after) and not (kinds and text[start] in ".!"):
+                begin = after
                 continue
-        elif not _continues_list(tokens, text[last[0] : last[1]]):
+        elif not _continues_list(tokens_of(text[last:start]), text[end:last]):
             break
-        last = (start, end)
+        end, last = start, after
         if not is_list:
             break
-    if last is None:
-        return "", ""
-    return _phrase(_without_lead(text[begin : last[0]])), text[last[0] :]
+    return (_phrase(_without_lead(text[begin:end])), text[end:]) if end >= 0 else ("", "")
 
 
 def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
@@ -162,7 +148,7 @@ def _without_lead(text: str) -> str:
     """Drop certainty, «это» and «слово "…"» from the head of a phrase, unless nothing would be left."""
     while (word := WORD.search(text)) is not None and WORD.search(text, word.end()):
         is_noun = kind_of(word[0]) == "choice" and _QUOTED_NEXT.match(text, word.end())
-        if not is_noun and kind_of(word[0]) not in _LEADING and word[0].lower() not in _THIS:
+        if not is_noun and kind_of(word[0]) not in _LEADING and not _THIS.fullmatch(word[0]):
             break
         text = text[word.end() :]
     return text
@@ -187,12 +173,6 @@ def count_words(text: str) -> int:
 def is_sentence(text: str) -> bool:
     """Return True if the text has words that belong to sentences rather than to the names of things."""
     return any(kind not in ("", "link", "or", "choice") for kind in kinds_of(text))
-
-
-def states_phrase(sentence: str) -> bool:
-    """Return True if a sentence begins as a statement of an answer: «это …», «думаю, …»."""
-    tokens = tokens_of(sentence)
-    return bool(tokens) and (tokens[0][0].lower() in _THIS or kind_of(tokens[0][0]) in ("lead", "addition"))
 
 
 def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:

@@ -38,6 +38,8 @@ app.command(short_help="Compare models by their runs; make a report.")(compare.c
 app.command(short_help="Say what a comparison can see, before the run.")(power.power)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
+app.command(short_help="List the tasks, their data and sizes.")(tasks.tasks)
+app.command(short_help="Check the installation and the settings.")(tasks.doctor)
 app.command()(tasks.path)
 
 

@@ -1,8 +1,24 @@
-"""`mera-ru path`: where the task files are."""
+"""`mera-ru tasks`, `path` and `doctor`: what is installed, which tasks there are, and where their data come from."""
 
 from __future__ import annotations
 
-from mera_ru_tasks.paths import yaml_folder
+import os
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from mera_ru_tasks import __version__
+from mera_ru_tasks.errors import DataError, JudgeError
+from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.paths import task_files, yaml_folder
+from mera_ru_tasks.textutil import cell, console, say
+
+if TYPE_CHECKING:
+    from mera_ru_tasks.data.load import Source
 
 
 def path() -> None:
@@ -15,3 +31,156 @@ def path() -> None:
       lm_eval --include_path "$(mera-ru path)" --model hf --model_args pretrained=MODEL --tasks mera_ru
     """  # noqa: D301 (\b is click's mark for a block that is not rewrapped)
     print(yaml_folder())
+
+
+def tasks() -> None:
+    """List the tasks with the source of their data and the number of documents.
+
+    The data are found as in a run: MERA_RU_DATA, else the hub. Nothing is downloaded.
+
+    \b
+    Example:
+      MERA_RU_DATA=~/mera-data mera-ru tasks
+    """  # noqa: D301
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("task", no_wrap=True)
+    table.add_column("data", overflow="fold")
+    table.add_column("documents", justify="right")
+    for name, file in sorted(task_files().items()):
+        data, documents = _describe(name, file)
+        table.add_row(*map(cell, (name, data, documents)))
+    console().print(table)
+
+
+def _describe(name: str, file: Path) -> tuple[str, str]:
+    """Return where a task's data come from and how many documents it has, or what a group consists of."""
+    from mera_ru_tasks.data.custom import read_task_file
+    from mera_ru_tasks.data.load import find_source_by_name
+
+    settings = read_task_file(file)
+    if "group" in settings:
+        return f"group of {', '.join(settings['task'])}", ""
+    try:
+        source, variants = find_source_by_name(name)
+        return _data(source, "shots" if "shots" in variants else "test", shipped="sample" in variants)
+    except DataError as error:
+        return str(error).partition(". ")[0], "–"
+
+
+def _data(source: Source, split: str, *, shipped: bool = False) -> tuple[str, str]:
+    """Return a source's name and its number of rows in a split, without network."""
+    if source.folder is not None:
+        rows = source.read()[0].get(split)
+        return "part of the package" if shipped else str(source.folder), str(len(rows[1])) if rows else "–"
+    if source.benchmark.hub is None:
+        return "not on the hub: set MERA_RU_DATA", "–"
+    cached = source.read_hub_cache()
+    if cached and split in cached[0]:
+        return f"hub: {source.place}, downloaded", str(len(cached[0][split][1]))
+    by_card = sum(source.benchmark.test_size.values()) if split == "test" else 0
+    return f"hub: {source.place}, not downloaded yet", str(by_card or "?")
+
+
+# --- doctor ----------------------------------------------------------------------------------------------------------
+
+# What each package is for.
+_PACKAGES = {
+    "lm-eval": "runs",
+    "datasets": "data",
+    "transformers": "models on this machine: mera-ru-tasks[hf]",
+    "torch": "models on this machine: mera-ru-tasks[hf]",
+    "tenacity": "models behind a server: mera-ru-tasks[api]",
+    "openai": "the LLM judge: mera-ru-tasks[judge]",
+    "matplotlib": "plots: mera-ru-tasks[report]",
+}
+
+
+def doctor() -> None:
+    """Check the installation and the settings: versions, start-up hook, data, judge and caches.
+
+    Nothing is downloaded, and no server is asked. The exit status is 1 if there is something to fix.
+
+    \b
+    Example:
+      mera-ru doctor
+    """  # noqa: D301
+    issues = []
+    for title, lines in (
+        ("Versions", _versions()),
+        ("Tasks in lm-eval", _hook()),
+        ("Data", _sources()),
+        ("Judge", _judge()),
+    ):
+        say(f"{title}:")
+        for line in lines:
+            if isinstance(line, Issue):
+                issues.append(line)
+            say(f"  {'to fix: ' if isinstance(line, Issue) else ''}{line}")
+    if issues:
+        raise typer.Exit(1)
+
+
+def _versions() -> Iterator[str | Issue]:
+    yield f"Python {sys.version.split()[0]}, mera-ru-tasks {__version__}"
+    for package, purpose in _PACKAGES.items():
+        try:
+            yield f"{package} {version(package)}"
+        except PackageNotFoundError:
+            yield f"{package}: not installed (needed for {purpose})"
+
+
+def _hook() -> Iterator[str | Issue]:
+    off = os.environ.get("MERA_RU_NO_AUTOLOAD", "") not in ("", "0")
+    if any(type(finder).__name__ == "MeraRuTasksFinder" for finder in sys.meta_path) and not off:
+        yield "`lm_eval` finds the tasks by itself"
+        return
+    why = "MERA_RU_NO_AUTOLOAD is set" if off else "the start-up hook mera_ru_tasks_autoload.pth did not run"
+    yield Issue(
+        "no-hook",
+        "error",
+        "",
+        f"`lm_eval` does not find the tasks: {why}",
+        'Install the package with pip into this environment, or add `--include_path "$(mera-ru path)"`, or use '
+        "`mera-ru run`; in Python write `import mera_ru_tasks`.",
+    )
+
+
+def _sources() -> Iterator[str | Issue]:
+    from mera_ru_tasks.data.benchmarks import BENCHMARKS, LEADERBOARD
+    from mera_ru_tasks.data.load import find_source
+
+    named = os.environ.get("MERA_RU_DATA")
+    yield f"MERA_RU_DATA is {named}" if named else "MERA_RU_DATA is not set, so the data come from the hub"
+    for benchmark in BENCHMARKS.values():
+        try:
+            place, rows = _data(find_source(benchmark), "test")
+            yield f"{benchmark.name}: {place}; documents: {rows}"
+        except DataError as error:
+            if named and benchmark in LEADERBOARD:
+                hint = f"For a check of every row run `mera-ru data check {named}`."
+                yield Issue("data", "error", benchmark.name, str(error).removesuffix("."), hint)
+            else:
+                yield f"{benchmark.name}: {str(error).partition('. ')[0]}"
+
+
+def _judge() -> Iterator[str | Issue]:
+    from mera_ru_tasks.judge import config
+
+    try:
+        settings = config.from_environment()
+    except JudgeError as error:
+        yield Issue("judge", "error", "", str(error).removesuffix("."))
+        return
+    if settings is None:
+        yield "not configured"
+        return
+    yield f"{settings.model} at {settings.api_base}; a run asks a trial question first"
+    size = f"{settings.cache.stat().st_size:,} bytes" if settings.cache.is_file() else "not created yet"
+    yield f"cache of verdicts: {settings.cache}, {size}"
+    existing = next(folder for folder in settings.cache.absolute().parents if folder.exists())
+    if not os.access(settings.cache if settings.cache.is_file() else existing, os.W_OK):
+        yield Issue(
+            "cache", "error", str(settings.cache), "no write permission", f"Name another file in {config.CACHE}."
+        )

@@ -27,7 +27,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
 @pytest.mark.parametrize(
     ("task", "answer", "settings", "words"),
     [
-        ("riddles_closed", "это, наверное, какой-то зверь", {}, ["no answer was found in any of the 2", "_prefill"]),
+        ("riddles_closed", "<think>Хм, зверь?", {}, ["no answer was found in any of the 2", "_prefill"]),
         ("riddles_closed_prefill", " ", {}, ["no answer was found in any of the 2", "--num_fewshot"]),
         ("riddles_closed", "Ответ: снег", {}, []),
         ("riddles_closed", "Ответ: снег", {"predict_only": True}, []),

@@ -160,15 +160,16 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
         given, given_phrase = split_reference(extraction, answer_format)
         is_same = not set(_keys(given_phrase)).isdisjoint(_keys(phrase)) or _answers(given_phrase) == _answers(phrase)
         return int(given == letters and is_same)
-    accepted = _accepted_keys(reference, is_list=answer_format.is_list)
+    if answer_format.whole:  # in a text the order of words matters
+        return int(fold(extraction) == fold(reference))
+    accepted = _accepted_keys(reference)
     return int(not accepted.isdisjoint(_keys(extraction)) or accepted.issuperset(_answers(extraction)))
 
 
 @functools.lru_cache(maxsize=4096)
-def _accepted_keys(reference: str, *, is_list: bool) -> frozenset[str]:
+def _accepted_keys(reference: str) -> frozenset[str]:
     """Return the keys of all answers that the reference of a riddle accepts."""
-    entries = reference.split(";") if is_list else [reference]
-    return frozenset(key for entry in entries for key in _keys(entry)) - {""}
+    return frozenset(key for entry in reference.split(";") for key in _keys(entry)) - {""}
 
 
 @functools.lru_cache(maxsize=4096)

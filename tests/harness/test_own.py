@@ -52,7 +52,7 @@ FORMS: dict[str, tuple[Any, list[tuple[str, str]], dict[str, float]]] = {
     ),
     "a text": (
         "text",
-        [("раз; два", "Ответ: раз; два"), ("раз; два", "Ответ: раз"), ("Сам, и скоро", "Ответ: **Сам — и скоро**")],
+        [("раз; два", "Ответ: раз; два"), ("раз; два", "Ответ: два; раз"), ("Сам, и тут", "Ответ: **Сам — и тут**")],
         {"exact_match,strict-match": 2 / 3, "exact_match,flexible-extract": 2 / 3, "answered,flexible-extract": 1},
     ),
     "one letter of nine": (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mera_ru_tasks.scoring.normalize import normalize
-from mera_ru_tasks.scoring.strict import accepted_answers, exact_match
+from mera_ru_tasks.scoring.strict import accepted_answers, exact_match, exact_match_plain
 from tests.support.properties import at_least
 
 VECTORS = Path(__file__).parent / "vectors.jsonl"
@@ -152,3 +152,16 @@ def test_unchanged_by_what_the_rule_ignores(words, data):
         response += data.draw(spaces) + data.draw(ignored) + cased + data.draw(ignored)
     assert ours(response, reference, phrase=True) == 1
     assert ours(response + "x", reference, phrase=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "plain", "normalized"),
+    [
+        ("лапша", "Ответ: лапша.", 0, 1), ("лапша", "Ответ:  Лапша \n", 1, 1), ("лапша", "лапша", 1, 1),
+        ("Снег; Первый снег", "Ответ: первый снег", 1, 1), ("снег;лёд", "Ответ: ЛЁД", 1, 1), ("лёд", "Ответ: лед", 0, 0),
+        ("«Аврора»", "Ответ: Аврора", 0, 1), ("!", "Ответ: !", 1, 0), ("снег; ", "Ответ:", 0, 0), ("снег", "", 0, 0),
+    ],
+)  # fmt: skip
+def test_the_two_rules_for_riddles(reference: str, response: str, plain: int, normalized: int) -> None:
+    assert exact_match_plain(response, reference) == plain
+    assert exact_match(response, accepted_answers(reference, phrase=True)) == normalized

@@ -17,6 +17,7 @@ from mera_ru_tasks.compare.notes import fragment, joined, sentence
 from mera_ru_tasks.compare.render import Table, footnotes, main_tables, tables, verdict_lines
 from mera_ru_tasks.compare.results import Pair, Row
 from mera_ru_tasks.compare.stats import LEVEL
+from mera_ru_tasks.scoring.metrics import METRICS
 from mera_ru_tasks.textutil import in_json, printable
 
 
@@ -82,6 +83,7 @@ def _row(row: Row, primary: Collection[tuple[str, str, str]]) -> dict[str, Any]:
         "task": row.task,
         "metric": row.metric,
         "filter": row.filter,
+        "higher_is_better": METRICS[row.metric].higher_is_better,
         "primary": (row.task, row.metric, row.filter) in primary,
         "model": row.model,
         "score": asdict(row.score),

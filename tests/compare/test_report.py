@@ -6,6 +6,7 @@ import pytest
 
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.compare.notes import RUSSIAN, sentence
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
 from tests.support.comparisons import MIDDLE, WEAK
@@ -160,3 +161,26 @@ def test_each_text_stands_once(results):
     text = build(compare_runs([results]))
     two = build(compare_runs([results, results]))
     assert len(text) == len(two)
+
+
+@in_browser
+def test_the_verdict_comes_first_in_the_pages_language_with_groups(browser, results, tmp_path):
+    board = tmp_path / "board.csv"
+    board.write_text("model,task,metric,score,n\ngpt,riddles_sample,exact_match,0.02,60\n", encoding="utf-8")
+    comparison = compare_runs([results], published=[board])
+    file = tmp_path / "report.html"
+    file.write_text(build(comparison), encoding="utf-8")
+    sentences = [one for verdict in comparison.verdicts for one in verdict.sentences]
+    assert sentences
+    shown = Opened(browser, file, locale="ru-RU")
+    russian = shown.page.inner_text("#verdicts")
+    shown.page.click("#language")
+    english = shown.page.inner_text("#verdicts")
+    groups = shown.page.locator("#board sup").all_inner_texts()
+    complaints = shown.complaints
+    shown.context.close()
+    assert complaints == []
+    for one in sentences:
+        assert sentence(one) in english
+        assert sentence(one, RUSSIAN) in russian
+    assert {group.strip() for group in groups} >= {"a", "b", "c"}

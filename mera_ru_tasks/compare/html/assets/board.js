@@ -18,7 +18,8 @@ function ranking(rows) {
     const place = means.findIndex((task) => own.some((row) => row.task === task));
     const counted = own.filter((row) => place < 0 || row.task === means[place]);
     const unlike = counted.some((row) => row.why_not);
-    return [place < 0 ? means.length : place, unlike ? 1 : 0, -counted.reduce((sum, row) => sum + row.score.value, 0) / counted.length];
+    const sign = counted.length && !counted[0].higher_is_better ? 1 : -1;
+    return [place < 0 ? means.length : place, unlike ? 1 : 0, (sign * counted.reduce((sum, row) => sum + row.score.value, 0)) / counted.length];
   };
   const ranks = new Map([...new Set(rows.map((row) => row.model))].map((model) => [model, rank(model)]));
   const apart = (one, other, level) => ranks.get(one)[level] - ranks.get(other)[level];
@@ -50,9 +51,21 @@ function renderBoard() {
     body.append(line);
   }
   byId("board").replaceChildren(element("table", {}, element("thead", {}, head), body));
-  byId("board-notes").replaceChildren(...[...notes].map(([text, mark]) => element("li", {}, `${mark} ${text}`)));
+  const common = [];
+  if (data.family) common.push(told(data.family));
+  if (rows.some((row) => row.group)) common.push(say("groups_note"));
+  byId("board-notes").replaceChildren(
+    ...[...notes].map(([text, mark]) => element("li", {}, `${mark} ${text}`)), ...common.map((text) => element("li", {}, text)));
   const values = { models: say("models", { n: data.models.length }), baseline: data.baseline };
   byId("about").textContent = data.baseline === null ? say("about_one") : say("about", values);
+}
+
+function renderVerdicts() {
+  const parts = data.verdicts.flatMap((verdict) => [
+    element("h3", {}, `${say("verdict_of")}: ${told(verdict.measure)}`),
+    element("ul", { class: "plain" }, ...verdict.sentences.map((one) => element("li", {}, told(one.text)))),
+  ]);
+  byId("verdicts").replaceChildren(...parts);
 }
 
 function boardCell(row, notes) {
@@ -62,11 +75,15 @@ function boardCell(row, notes) {
     return " " + notes.get(text);
   };
   const part = row.incomplete.length ? note(row.incomplete.map(told).join("; ")) : "";
-  const cell = element("td", {}, element("b", {}, fixed(row.score.value)), element("small", {}, interval(row.score) + part));
+  const cell = element("td", {}, element("b", {}, fixed(row.score.value)), row.group ? element("sup", {}, ` ${row.group}`) : null,
+    element("small", {}, interval(row.score) + part));
+  if (row.above_chance === false) cell.append(element("small", { class: "bad" }, say("not_above_chance")));
   if (row.difference) {
-    const sure = row.difference.p_holm < 0.05;
-    const up = row.difference.value > 0;
-    const text = `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(row.difference.value)}, p ${probability(row.difference.p_holm)}`;
+    const tested = row.difference.p_holm !== null;
+    const sure = tested && row.difference.p_holm < 0.05;
+    const up = row.difference.value > 0 === row.higher_is_better;
+    const p = tested ? `, p ${probability(row.difference.p_holm)}` : "";
+    const text = `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(row.difference.value)}${p}`;
     const remark = row.notes.length ? note(row.notes.map(told).join("; ")) : "";
     cell.append(element("small", sure ? { class: up ? "good" : "bad" } : {}, text + remark));
   } else if (row.why_not) {
@@ -82,7 +99,8 @@ function renderIntervals() {
     const shown = rows.filter((row) => row.task === task).sort((one, other) => order.indexOf(one.model) - order.indexOf(other.model));
     const scores = shown.map((row) => ({ model: row.model, label: row.model, text: fixed(row.score.value), ...row.score }));
     const chance = shown.find((row) => row.chance !== null);
-    const content = [intervalPlot(scores, chance ? chance.chance : null, [0, 1], taskName(task))];
+    const range = [0, Math.max(1, ...shown.map((row) => row.score.high))];
+    const content = [intervalPlot(scores, chance ? chance.chance : null, range, taskName(task))];
     const differences = shown.filter((row) => row.difference).map((row) => ({
       model: row.model,
       label: row.model + (row.notes.length ? ` (${say("with_note")})` : ""),

@@ -35,6 +35,7 @@ function renderMeasured() {
 function renderAll() {
   renderTexts();
   renderRuns();
+  renderVerdicts();
   fillSelect(byId("measure"), measures());
   renderMeasured();
   renderParts();

@@ -167,7 +167,7 @@ def _scores(scores: Mapping[str, Any]) -> str:
 
 
 def _print(report: Report) -> None:
-    say(f"\n{report.source.benchmark.title} in {report.source.place}")
+    say(f"\n{report.source.benchmark.title} in {report.source.location}")
     if report.statistics:
         _print_statistics(report.statistics)
     for severity in ("error", "warning"):

@@ -78,9 +78,9 @@ def _data(source: Source, split: str, *, shipped: bool = False) -> tuple[str, st
         return "not on the hub: set MERA_RU_DATA", "–"
     cached = source.read_hub_cache()
     if cached and split in cached[0]:
-        return f"hub: {source.place}, downloaded", str(len(cached[0][split][1]))
+        return f"hub: {source.location}, downloaded", str(len(cached[0][split][1]))
     by_card = sum(source.benchmark.test_size.values()) if split == "test" else 0
-    return f"hub: {source.place}, not downloaded yet", str(by_card or "?")
+    return f"hub: {source.location}, not downloaded yet", str(by_card or "?")
 
 
 # --- doctor ----------------------------------------------------------------------------------------------------------

@@ -91,8 +91,8 @@ def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
     """Return the forms in which `folder` holds a split: for each form's name its files in order."""
     single = (folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet"))
     forms = {path.name: [path] for path in single if path.is_file()}
-    for place in (folder, folder / "data"):
-        shards = sorted(place.glob(f"{split}-*-of-*.parquet"))
+    for location in (folder, folder / "data"):
+        shards = sorted(location.glob(f"{split}-*-of-*.parquet"))
         if shards:
             name = re.sub(r"-\d+-of-", "-*-of-", str(shards[0].relative_to(folder)))
             forms[name] = _whole(shards, folder / name)
@@ -148,7 +148,7 @@ def _read_text(path: Path) -> str:
 
 def _parse(text: str, path: Path, line: int | None = None) -> Any:
     """Parse a whole file, or one `line` of it."""
-    place = f"{path}, line {line}" if line else str(path)
+    location = f"{path}, line {line}" if line else str(path)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -157,9 +157,9 @@ def _parse(text: str, path: Path, line: int | None = None) -> Any:
             "Correct the file there."
         ) from error
     except ValueError as error:  # Python's error for an integer with too many digits
-        raise DataError(f"{place}: a number has too many digits. Write it shorter, or as a string.") from error
+        raise DataError(f"{location}: a number has too many digits. Write it shorter, or as a string.") from error
     except RecursionError as error:
-        raise DataError(f"{place}: the JSON is nested too deeply to be a benchmark's row.") from error
+        raise DataError(f"{location}: the JSON is nested too deeply to be a benchmark's row.") from error
 
 
 def _read_parquet(path: Path) -> list[Any]:
@@ -210,8 +210,8 @@ def fill_in_prompts(
     known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it holds no prompts"
     filled: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []
-    for split, (place, rows) in splits.items():
-        filled[split] = (place, [])
+    for split, (file, rows) in splits.items():
+        filled[split] = (file, [])
         for number, row in enumerate(rows, start=1):
             is_bare = in_turn and isinstance(row, Mapping) and not (row.get("instruction") or _is_index(row))
             index = (number - 1) % len(prompts) if is_bare else row["instruction"] if _is_index(row) else None
@@ -220,7 +220,7 @@ def fill_in_prompts(
             elif 0 <= index < len(prompts):
                 filled[split][1].append(_with_prompt(row, prompts[index]))
             else:
-                location = Location(place, number, row_id(row), "instruction")
+                location = Location(file, number, row_id(row), "instruction")
                 message = f"{origin} has no prompt {index}, {known}"
                 hint = "Correct the index, or write the prompt itself into `instruction`."
                 issues.append(rule_issue("unknown-prompt", location, message, hint))

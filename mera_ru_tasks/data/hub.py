@@ -26,10 +26,10 @@ def read_hub(
     Args:
         benchmark: which one.
         revision: a branch, tag or commit; None for the newest.
-        hint: what to do if the hub fails; `{}` stands for the benchmark's name.
+        hint: what to do if the hub fails; `{}` is replaced by the benchmark's name.
 
     Returns:
-        For each split found its place and its rows, as they are stored.
+        For each split found its location and its rows, as they are stored.
 
     Raises:
         DataError: the dataset is not on the hub, or cannot be loaded.
@@ -95,5 +95,5 @@ def _hub_errors(benchmark: Benchmark, revision: str | None, hint: str) -> Iterat
         ) from error
 
 
-def _splits_of(loaded: Mapping[str, Any], place: str) -> dict[str, tuple[str, list[Any]]]:
-    return {split: (f"{place}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded}
+def _splits_of(loaded: Mapping[str, Any], location: str) -> dict[str, tuple[str, list[Any]]]:
+    return {split: (f"{location}, split {split}", loaded[split].to_list()) for split in SPLITS if split in loaded}

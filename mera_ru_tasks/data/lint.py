@@ -158,7 +158,7 @@ def _duplicates(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Iss
         )  # fmt: skip
 
 
-# A value in so many rows is no question of one row.
+# A value in this many rows is not the question of one row.
 _SHARED = 3
 
 

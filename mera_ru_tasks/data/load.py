@@ -53,15 +53,15 @@ class Source:
     revision: str | None = None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Return the folder or the hub dataset, for messages."""
         return str(self.folder or self.benchmark.hub)
 
     def read(self) -> tuple[Splits, list[Issue]]:
-        """Read the rows, with prompts in place of their indices and harmless forms tidied (see `tidy_rows`), unchecked.
+        """Read the rows, with prompts instead of their indices and harmless forms tidied (see `tidy_rows`), unchecked.
 
         Returns:
-            For each split found its place and rows, and the issues that were found while reading.
+            For each split found its location and rows, and the issues that were found while reading.
 
         Raises:
             DataError: the data cannot be read.
@@ -283,7 +283,9 @@ def find_document(
     found = documents[:1] if identity is None else [doc for doc in documents if doc["meta"]["id"] == identity]
     if not found:
         known = [doc["meta"]["id"] for doc in documents]
-        raise DataError(f"{source.place} has no document with id {identity}; its ids are {min(known)} to {max(known)}.")
+        raise DataError(
+            f"{source.location} has no document with id {identity}; its ids are {min(known)} to {max(known)}."
+        )
     return found[0], variants
 
 
@@ -300,7 +302,7 @@ def _raise_first(issues: Iterable[Issue]) -> None:
 
 def _missing_split(source: Source, split: str, splits: Splits) -> str:
     if not source.folder:
-        return f"The dataset {source.place} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
+        return f"The dataset {source.location} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
     others = ", ".join(splits) or "none"
     return (
         f"{source.folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, "
@@ -318,14 +320,14 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
     meta = ("id", *benchmark.meta, *further_meta(splits, benchmark))
     loaded: dict[str, Dataset] = {}
     for split in (scored, *(split for split in SPLITS if split != scored)):
-        place, rows = splits.get(split, ("", []))
+        location, rows = splits.get(split, ("", []))
         documents = _documents(rows, benchmark, inputs, meta)
         try:
             loaded[split] = datasets.Dataset.from_list(documents) if documents else loaded[scored].select(range(0))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             first_line = (str(error).splitlines() or ["no message"])[0]
             raise DataError(
-                f"{place}, field `meta`: a field has values of different types in different rows ({first_line}). "
+                f"{location}, field `meta`: a field has values of different types in different rows ({first_line}). "
                 "Write each meta field with the same type in all rows."
             ) from error
     return loaded

@@ -14,7 +14,7 @@ from mera_ru_tasks.issues import Issue, Location, Severity
 from mera_ru_tasks.scoring.strict import accepted_answers
 
 Row = Mapping[str, Any]
-# For each split its place (a file or hub split, for messages) and its rows as they are stored.
+# For each split its location (a file or hub split, for messages) and its rows as they are stored.
 Splits = Mapping[str, tuple[str, Sequence[Any]]]
 
 
@@ -48,8 +48,8 @@ RULES: Mapping[str, Rule] = {
     "unstorable-value": Rule("error", "A prompt, reference, id, type or group with such a value cannot be stored."),
     "missing-outputs": Rule("warning", "The row counts as a closed one and gets no score."),
     "absent-input": Rule("warning", "The card lists the input, but the instruction does not show it."),
-    "number-as-text": Rule("warning", "A whole number in place of a text is read as its digits."),
-    "text-as-number": Rule("warning", "Digits in place of a whole number are read as the number."),
+    "number-as-text": Rule("warning", "A whole number instead of a text is read as its digits."),
+    "text-as-number": Rule("warning", "Digits instead of a whole number are read as the number."),
     "reference-form": Rule(
         "warning",
         "Other separators, spaces or small letters are understood. `strict-match` compares with the reference as it is "
@@ -64,7 +64,7 @@ RULES: Mapping[str, Rule] = {
 
 @dataclass(frozen=True)
 class _Violation:
-    """A rule's violation, without its place."""
+    """A rule's violation, without its location."""
 
     code: str
     field: str
@@ -74,7 +74,7 @@ class _Violation:
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """A valid row with its place.
+    """A valid row with its location.
 
     Attributes:
         split: `test` or `shots`.
@@ -130,8 +130,10 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
     for file, rows in splits.values():
         for number, row in enumerate(rows, start=1):
             identity = row_id(row)
-            place = f"{file}, row {number}"
-            for found in itertools.chain(check_row(row, benchmark), _check_further_meta(row, benchmark, place, types)):
+            location = f"{file}, row {number}"
+            for found in itertools.chain(
+                check_row(row, benchmark), _check_further_meta(row, benchmark, location, types)
+            ):
                 yield rule_issue(found.code, Location(file, number, identity, found.field), found.message, found.hint)
             if identity is None:
                 continue
@@ -142,7 +144,7 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
                     "Ids must differ over test and shots together: renumber one of the rows.",
                 )  # fmt: skip
             else:
-                seen[identity] = place
+                seen[identity] = location
 
 
 def further_meta(splits: Splits, benchmark: Benchmark) -> list[str]:
@@ -165,14 +167,14 @@ def _known_meta(benchmark: Benchmark) -> set[str]:
 
 
 def _check_further_meta(
-    row: Any, benchmark: Benchmark, place: str, types: dict[str, tuple[str, str]], *, whole_field: bool = False
+    row: Any, benchmark: Benchmark, location: str, types: dict[str, tuple[str, str]], *, whole_field: bool = False
 ) -> Iterator[_Violation]:
     """Find the further `meta` fields that cannot be stored in a column of one type.
 
     Args:
         row: the row.
         benchmark: whose own `meta` fields are checked elsewhere.
-        place: the row's file and number.
+        location: the row's file and number.
         types: the first type of each field, and where it was found; kept from row to row.
         whole_field: True to name the field itself instead of the path within it.
     """
@@ -188,14 +190,14 @@ def _check_further_meta(
             yield _Violation("unstorable-meta", field, issue.message, issue.hint)
             continue
         for path, found in _types_within(value, f"meta.{name}"):
-            first, where = types.setdefault(path, (found, place))
+            first, where = types.setdefault(path, (found, location))
             if found != first:
                 field = name if whole_field else path
                 yield _Violation("unstorable-meta", field, f"it is {found}, but {first} in {where}", hint)
 
 
 def _types_within(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the type of a value and of everything in it, each with its path; `[]` stands for a list's elements."""
+    """Yield the type of a value and of everything in it, each with its path; `[]` means a list's elements."""
     if value is None:
         return
     # Columns hold whole numbers and fractions together up to this size.
@@ -218,7 +220,7 @@ def tidy_rows(splits: Splits, benchmark: Benchmark) -> tuple[dict[str, tuple[str
 
     Returns:
         The rows with texts for whole numbers in `inputs` and `outputs`, with whole numbers for digits in the
-        benchmark's `meta` fields, and with empty `outputs` in place of missing ones; and a warning for each change.
+        benchmark's `meta` fields, and with empty `outputs` instead of missing ones; and a warning for each change.
     """
     tidied: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []

@@ -36,7 +36,7 @@ class Report:
         """Return the report as JSON values."""
         return {
             "benchmark": self.source.benchmark.name,
-            "place": self.source.place,
+            "location": self.source.location,
             "issues": [issue.as_json() for issue in self.issues],
             "statistics": dict(self.statistics),
         }
@@ -55,7 +55,7 @@ def check_data(source: Source) -> Report:
         if source.folder is None:  # the hub fails, not the data
             raise
         message = str(error).removesuffix(".")
-        return Report(source, [*issues, Issue("unreadable", "error", Location(source.place), message)], {})
+        return Report(source, [*issues, Issue("unreadable", "error", Location(source.location), message)], {})
     found += check_rows(splits, source.benchmark)
     issues += _merge_warnings(found)
     issues += _check_splits(splits, source)
@@ -94,7 +94,7 @@ def _check_splits(splits: Splits, source: Source) -> list[Issue]:
     if "test" not in splits:
         message = f"there is no split `test` (splits found: {', '.join(splits) or 'none'})"
         hint = "Add test.json, test.jsonl, test.parquet, or a copy made by save_to_disk."
-        return [Issue("missing-split", "error", Location(source.place), message, hint)]
+        return [Issue("missing-split", "error", Location(source.location), message, hint)]
     file, rows = splits["test"]
     return [] if rows else [Issue("no-rows", "error", Location(file), "it holds no rows", "Add the test rows to it.")]
 

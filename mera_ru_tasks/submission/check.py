@@ -89,7 +89,7 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
 
 
 def _unknown(title: str) -> Benchmark:
-    """Return a stand-in for a task of which only the name is known."""
+    """Return a placeholder for a task of which only the name is known."""
     return Benchmark(title, title, None, (title.lower(),), (), (), None, {})
 
 
@@ -255,7 +255,7 @@ def _compare(logs: zipfile.ZipFile, names: Sequence[str], given: Responses, benc
     The filters' names do not matter: each repeats the same responses. Neither does it matter which log has a response.
     """
     logged: dict[int, set[str]] = defaultdict(set)
-    place = f"{LOGS}: {', '.join(names)}"
+    location = f"{LOGS}: {', '.join(names)}"
     for name in names:
         lines, issues = read_entry(logs, name, benchmark.title)
         yield from issues
@@ -264,12 +264,12 @@ def _compare(logs: zipfile.ZipFile, names: Sequence[str], given: Responses, benc
                 if (identity := row_id(sample.doc)) is not None:
                     logged[identity].add(sample.response.strip())
         except RunError as error:
-            yield task_error("damaged-log", benchmark.title, place, str(error).removesuffix("."), _REPACK)
+            yield task_error("damaged-log", benchmark.title, location, str(error).removesuffix("."), _REPACK)
             return
     other = [identity for identity, response in given.items() if response.strip() not in logged.get(identity, ())]
     if other:
         message = f"other responses than in the log: {name_ids(other)}"
-        yield task_error("other-responses", benchmark.title, place, message, _REPACK)
+        yield task_error("other-responses", benchmark.title, location, message, _REPACK)
     if left := logged.keys() - given.keys():
         message = f"in the log, but not answered: {name_ids(left)}"
-        yield task_error("unanswered-ids", benchmark.title, place, message, _REPACK)
+        yield task_error("unanswered-ids", benchmark.title, location, message, _REPACK)

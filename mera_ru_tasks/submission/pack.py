@@ -79,12 +79,12 @@ def _custom(logs: Sequence[TaskLog], task: str) -> Benchmark:
         raise RunError(f"There is no log of the task {task!r}. There are logs of: {names}.")
     benchmark = benchmark_of_config(task, found[0].config)
     if benchmark is None:
-        place = (
+        location = (
             found[0].run.results_file
             or f"results_{found[0].run.date}.json, which is not in the folder of {found[0].file},"
         )
         raise RunError(
-            f"{place} does not say that {task!r} is a custom task. --task names only custom tasks; without it the "
+            f"{location} does not say that {task!r} is a custom task. --task names only custom tasks; without it the "
             "leaderboard's tasks are packed."
         )
     return benchmark

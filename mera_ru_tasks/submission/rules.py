@@ -40,9 +40,9 @@ def is_log_of(task: str, benchmark: Benchmark) -> bool:
     return task.lower() in benchmark.folders
 
 
-def task_error(code: str, task: str, place: object, message: str, hint: str) -> Issue:
+def task_error(code: str, task: str, location: object, message: str, hint: str) -> Issue:
     """Return an error in a task's part of a submission."""
-    return Issue(code, "error", f"{task}: {place}", message, hint)
+    return Issue(code, "error", f"{task}: {location}", message, hint)
 
 
 def why_not(task: str) -> str:
@@ -76,15 +76,17 @@ def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Iss
             "The submission must contain it, and it holds the run's settings: put it back, or run again.",
         )  # fmt: skip
         return
-    place = str(log.run.results_file)
+    location = str(log.run.results_file)
     if log.num_fewshot != 0 and benchmark in LEADERBOARD:
         yield task_error(
-            "few-shot", log.task, place, f"`n-shot` is {log.num_fewshot!r}, not 0",
+            "few-shot", log.task, location, f"`n-shot` is {log.num_fewshot!r}, not 0",
             "The leaderboard is zero-shot: run again without --num_fewshot.",
         )  # fmt: skip
     limit = log.run.config.get("limit")
     if limit is not None:
-        yield task_error("limited-run", log.task, place, f"the run had --limit {limit}", "Run again without --limit.")
+        yield task_error(
+            "limited-run", log.task, location, f"the run had --limit {limit}", "Run again without --limit."
+        )
     elif log.size is not None and answered < log.size:
         yield task_error(
             "limited-run", log.task, log.file, f"it holds only {answered} of the task's {log.size} documents",
@@ -133,12 +135,12 @@ class Expected:
 
     Attributes:
         benchmark: which one.
-        place: the file or hub split that holds them; empty if no data were found.
+        location: the file or hub split that holds them; empty if no data were found.
         rows: the rows by `meta.id`; None if no data were found.
     """
 
     benchmark: Benchmark
-    place: str = ""
+    location: str = ""
     rows: Mapping[int, Mapping[str, Any]] | None = None
 
     @property
@@ -161,8 +163,8 @@ def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:
     splits = load_local_rows(benchmark, data=data)
     if not splits or "test" not in splits:
         return Expected(benchmark)
-    place, rows = splits["test"]
-    return Expected(benchmark, place, {row["meta"]["id"]: row for row in rows})
+    location, rows = splits["test"]
+    return Expected(benchmark, location, {row["meta"]["id"]: row for row in rows})
 
 
 def note_unchecked(unchecked: Sequence[Expected]) -> Issue:
@@ -173,44 +175,44 @@ def note_unchecked(unchecked: Sequence[Expected]) -> Issue:
     return Issue("ids-unchecked", "note", names, f"no data were found, so ids were {counted}", hint)
 
 
-def check_ids(ids: Collection[int], expected: Expected, task: str, place: str) -> Iterator[Issue]:
+def check_ids(ids: Collection[int], expected: Expected, task: str, location: str) -> Iterator[Issue]:
     """Check that every test id is answered and no other."""
     if expected.rows is None:
         if expected.size is not None and len(ids) != expected.size:
             yield task_error(
-                "missing-ids" if len(ids) < expected.size else "foreign-ids", task, place,
+                "missing-ids" if len(ids) < expected.size else "foreign-ids", task, location,
                 f"{len(ids)} ids are answered; {expected.benchmark.title} has {expected.size}",
                 "Run the whole test set again, without --limit and --samples.",
             )  # fmt: skip
         return
     if missing := expected.rows.keys() - ids:
         yield task_error(
-            "missing-ids", task, place,
-            f"not answered: {name_ids(missing)} of {expected.place} ({len(missing)} of {len(expected.rows)})",
+            "missing-ids", task, location,
+            f"not answered: {name_ids(missing)} of {expected.location} ({len(missing)} of {len(expected.rows)})",
             "Run the whole test set again, without --limit and --samples.",
         )  # fmt: skip
     if foreign := set(ids) - expected.rows.keys():
         yield task_error(
-            "foreign-ids", task, place, f"not in {expected.place}: {name_ids(foreign)}",
+            "foreign-ids", task, location, f"not in {expected.location}: {name_ids(foreign)}",
             "Run on the test set that you submit, or name the data of the run with --data.",
         )  # fmt: skip
     if expected.size is not None and len(expected.rows) != expected.size:
         yield task_error(
-            "other-size", task, expected.place, f"it has {len(expected.rows)} rows; according to its card "
+            "other-size", task, expected.location, f"it has {len(expected.rows)} rows; according to its card "
             f"{expected.benchmark.title} has {expected.size}", "Name the whole test set with --data or MERA_RU_DATA.",
         )  # fmt: skip
 
 
 def check_questions(
-    docs: Mapping[int, Mapping[str, Any]], expected: Expected, task: str, place: str
+    docs: Mapping[int, Mapping[str, Any]], expected: Expected, task: str, location: str
 ) -> Iterator[Issue]:
     """Check that the documents of the run have the texts of the expected rows."""
     rows = expected.rows or {}
     other = [identity for identity, doc in docs.items() if identity in rows and _text(doc) != _text(rows[identity])]
     if other:
         yield task_error(
-            "other-questions", task, place,
-            f"run with another instruction or other inputs than in {expected.place}: {name_ids(other)}",
+            "other-questions", task, location,
+            f"run with another instruction or other inputs than in {expected.location}: {name_ids(other)}",
             "Run again on these data, or name the data of the run with --data.",
         )  # fmt: skip
 

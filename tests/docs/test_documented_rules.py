@@ -1,4 +1,4 @@
-"""The page on data lists every rule on rows, with its effect and reason."""
+"""The tables of rules on rows and of the leaderboard's tasks agree with the code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from mera_ru_tasks.data.benchmarks import LEADERBOARD
 from mera_ru_tasks.data.schema import RULES
+from mera_ru_tasks.submission.rules import SIZES
 from tests.support.documents import page, text_of
 
 
@@ -20,3 +22,10 @@ def test_the_table_of_rules_is_the_codes_own(russian: bool) -> None:
         (code, effects[rule.severity]) for code, rule in RULES.items()
     ]
     assert russian or [reason for *_, reason in rows] == [rule.reason for rule in RULES.values()]
+
+
+@pytest.mark.parametrize("russian", [False, True], ids=["en", "ru"])
+def test_the_table_of_the_twelve_tasks_is_the_codes_own(russian: bool) -> None:
+    rows = re.findall(r"^\| `([\w-]+)\.json` \| (\d+) \|", text_of(page("submit", russian=russian)), re.MULTILINE)
+    assert {title: int(size) for title, size in rows} == SIZES
+    assert all(SIZES[benchmark.title] == sum(benchmark.test_size.values()) for benchmark in LEADERBOARD)

@@ -103,7 +103,8 @@ def _check_set(titles: Sequence[str]) -> Iterator[Issue]:
     missing = ", ".join(title for title in rules.SIZES if title not in titles)
     if not titles:
         message = f"it holds no task file; their names are {missing}, each with `.json`"
-        yield Issue("no-tasks", "error", "archive", message, _REPACK)
+        hint = "For an archive of custom tasks, name them with --task."
+        yield Issue("no-tasks", "error", "archive", message, hint)
     elif missing:
         message = f"it holds {len(titles)} of the {len(rules.SIZES)} tasks of MERA Text 2.0; missing: {missing}"
         hint = (

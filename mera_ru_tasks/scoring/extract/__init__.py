@@ -114,8 +114,8 @@ def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat)
 
 
 def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: AnswerFormat) -> Extraction:
-    """Return letters, sorted and without doubles, with the phrase; nothing if there are too many for the format."""
-    distinct = sorted(set(letters))
+    """Return letters in the options' order, without doubles, with the phrase; nothing if the format allows fewer."""
+    distinct = sorted(set(letters), key=answer_format.choices.find)
     if len(distinct) > answer_format.max_choices:
         return Extraction("", "too-many", clause)
     return Extraction("; ".join([*distinct, phrase] if phrase else distinct), "given", clause)
@@ -131,7 +131,7 @@ def _plain_letters(text: str, choices: str) -> list[str]:
         return []
     found = [word.upper() for word in normalize(text).split()]
     good = not _LATIN.search(text) and all(len(letter) == 1 and letter in choices for letter in found)
-    return found if good and found == sorted(set(found)) else []
+    return found if good and found == sorted(set(found), key=choices.index) else []
 
 
 def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:

@@ -39,7 +39,11 @@ def letters_at_head(line: str, choices: str) -> Run | None:
         return None
     joined = list(word[0].translate(LOOK_ALIKES))  # «АЕ»
     if 1 < len(joined) <= len(choices) and word[0].isupper() and not WORD.search(line, word.end()):
-        return Run(joined, line[word.end() :], led) if joined == sorted({*joined} & {*choices}) else None
+        return (
+            Run(joined, line[word.end() :], led)
+            if joined == sorted({*joined} & {*choices}, key=choices.index)
+            else None
+        )
     run = _RUN.match(line, word.start())
     letters: list[str] = []
     end = word.start()

@@ -32,6 +32,8 @@ def write_models(once: Path, results: Path, *, models: int, explain: Make = lamb
     Returns:
         The bytes of all responses.
     """
+    from tests.support.restate import restate
+
     size = 0
     for number in range(models):
         target = results / f"org__model-{number}"
@@ -43,6 +45,7 @@ def write_models(once: Path, results: Path, *, models: int, explain: Make = lamb
             else:
                 skill = 0.2 + 0.6 * number / models
                 size += _write_log(file, target / file.name, random.Random(number), skill, explain)
+        restate(target)
     return size
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.errors import OutputError
-from mera_ru_tasks.textutil import say
+from mera_ru_tasks.errors import OutputError, RunError
+from mera_ru_tasks.issues import errors
+from mera_ru_tasks.textutil import printable, say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.logs.lmeval import TaskLog
+    from mera_ru_tasks.logs.rescore import Responses
 
 RUN_HELP = "lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken."
 
@@ -37,6 +40,26 @@ def note_unused_data(logs: Sequence[TaskLog], data: Path | None) -> None:
     shipped = sorted({log.task for log in logs if has_shipped_data(log)})
     if data is not None and shipped:
         say(f"Note: --data is not used for {', '.join(shipped)}, whose data are part of the package.")
+
+
+def read_usable_responses(logs: Sequence[TaskLog]) -> tuple[list[Responses], bool]:
+    """Read the logs' responses, and print what is wrong with the logs to standard error.
+
+    Returns:
+        The responses of the logs whose numbers may be shown, and True if these are all.
+
+    Raises:
+        RunError: there are none.
+    """
+    from mera_ru_tasks.logs.rescore import read_responses
+
+    found = [read_responses(log) for log in logs]
+    for issue in (issue for one in found for issue in one.issues):
+        print(printable(f"{issue.severity.capitalize()}: {issue}"), file=sys.stderr)
+    usable = [one for one in found if not errors(one.issues)]
+    if not usable:
+        raise RunError("No log can be scored; the messages above say why.")
+    return usable, len(usable) == len(found)
 
 
 def require_new(file: Path, *, force: bool | None = None) -> None:

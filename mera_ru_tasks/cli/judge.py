@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import typer
 
-from mera_ru_tasks.cli.arguments import References, Runs, note_unused_data
+from mera_ru_tasks.cli.arguments import References, Runs, note_unused_data, read_usable_responses
 from mera_ru_tasks.textutil import printable, say
 
 
@@ -34,13 +34,14 @@ def judge(run: Runs, data: References = None) -> None:
     logs = rescore.our_logs(run)
     sidecar.require_writable(logs)
     note_unused_data(logs, data)
+    responses, complete = read_usable_responses(logs)
     with _shown_log():
-        rescored = [sidecar.Rescored(log, rescore.judge_log(log, settings, data)) for log in logs]
+        rescored = [rescore.judge_log(one, settings, data) for one in responses]
     facts = {"judge": judge_facts(settings)}
     files = sidecar.write(rescored, "judged", facts, say, by=settings.model)
     say(sidecar.table(rescored))
     say("\n".join(f"Wrote {file}" for file in files))
-    if any(row.extra["source"] == "failed" for item in rescored for row in item.rows):
+    if not complete or any(row.extra["source"] == "failed" for item in rescored for row in item.rows):
         raise typer.Exit(1)
 
 

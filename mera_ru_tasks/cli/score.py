@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mera_ru_tasks.cli.arguments import References, Runs, note_unused_data
+import typer
+
+from mera_ru_tasks.cli.arguments import References, Runs, note_unused_data, read_usable_responses
 from mera_ru_tasks.textutil import say
 
 
@@ -24,7 +26,8 @@ def score(run: Runs, data: References = None) -> None:
     logs = rescore.our_logs(run)
     sidecar.require_writable(logs)
     note_unused_data(logs, data)
-    rescored = [sidecar.Rescored(log, rescore.score_log(log, data)) for log in logs]
+    responses, complete = read_usable_responses(logs)
+    rescored = [rescore.score_log(one, data) for one in responses]
     closed = {item.log.task: sum(not row.scores for row in item.rows) // 2 for item in rescored}
     if not any(row.scores for item in rescored for row in item.rows):
         raise DataError(
@@ -40,3 +43,5 @@ def score(run: Runs, data: References = None) -> None:
                 "--data DIR."
             )
     say("\n".join(f"Wrote {file}" for file in files))
+    if not complete:
+        raise typer.Exit(1)

@@ -125,6 +125,8 @@ def slices(entries: Sequence[Entry], docs: Mapping[str, Mapping[str, Any]], leve
 def _slices(
     entry: Entry, by: str, part_of: Mapping[str, Part | None], filter: str, levels: ChanceLevels
 ) -> list[Slice]:
+    if entry.is_unverified(("exact_match", filter)):
+        return []  # only whole scores are marked in the tables
     values = entry.values(("exact_match", filter))
     parts: dict[Part, dict[str, float]] = defaultdict(dict)
     for key, value in values.items():
@@ -199,7 +201,7 @@ def format_gaps(entries: Sequence[Entry]) -> list[Gap]:
     gaps = []
     for entry in entries:
         strict, flexible = (entry.values(("exact_match", filter)) for filter in (STRICT, FLEXIBLE))
-        if found := difference(entry, flexible, strict, "exact_match"):
+        if not entry.incomplete and (found := difference(entry, flexible, strict, "exact_match")):
             gaps.append(Gap(entry.task, FORMAT, "", entry.model, found.estimate))
     return gaps
 
@@ -217,7 +219,7 @@ def open_gaps(entries: Sequence[Entry]) -> list[Gap]:
             continue
         for filter in (STRICT, FLEXIBLE):
             scores = [pair[b.name].values(("exact_match", filter)) for b in (RIDDLES_OPEN, RIDDLES_CLOSED)]
-            if all(scores):
+            if all(scores) and not any(entry.is_unverified(("exact_match", filter)) for entry in pair.values()):
                 parts = [
                     estimate(pair[b.name], values, "exact_match")
                     for b, values in zip((RIDDLES_OPEN, RIDDLES_CLOSED), scores, strict=True)

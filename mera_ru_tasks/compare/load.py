@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,25 +16,19 @@ from mera_ru_tasks.compare.select import choose
 from mera_ru_tasks.compare.stats import ONE_RUN, RunVariance
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.issues import Issue, errors
 from mera_ru_tasks.judge.fingerprint import METADATA, identity
 from mera_ru_tasks.logs import sidecar
-from mera_ru_tasks.logs.lmeval import (
-    BrokenLine,
-    Sample,
-    TaskLog,
-    as_mapping,
-    check_document,
-    checked_part,
-    parse_sample,
-)
+from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping
+from mera_ru_tasks.logs.reader import BrokenLine, LogCheck, LogReader, Measure, Sample
+from mera_ru_tasks.logs.rescore import check_responses
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.scoring.score import reference_digest
 
-# A metric in a filter; for judges outside the harness the filter is `judge NAME`.
-Measure = tuple[str, str]
-
 PREFILLED = "prefilled"
+
+# Responses in logs with more lines are not scored again to check them: it would take longer than all else.
+_MOST_RESCORED = 20_000
 
 
 @dataclass(frozen=True)
@@ -98,6 +93,7 @@ class Entry:
         size: how many documents the task has, as far as the run tells.
         judges: by filter, the judge of its judge scores (see `judge.fingerprint.identity`); None if it is not known.
         runs: older runs of the same model that are pooled with this one; scores are then means over all runs.
+        incomplete: the filters whose numbers are marked, because the log may not be whole (see `LogCheck`).
     """
 
     model: str
@@ -108,6 +104,7 @@ class Entry:
     size: int
     judges: Mapping[str, Mapping[str, Any] | None]
     runs: Sequence[Entry] = ()
+    incomplete: frozenset[str] = frozenset()
 
     @property
     def prefilled(self) -> bool:
@@ -132,6 +129,12 @@ class Entry:
     def measures(self) -> dict[Measure, None]:
         """The metrics and filters that any answer has a score in."""
         return dict.fromkeys(measure for answer in self.answers.values() for measure in answer.scores)
+
+    def is_unverified(self, measure: Measure) -> bool:
+        """Return True if the log may not hold all responses behind a measure's scores, so that these are marked."""
+        # Judges see the responses of the strict filter.
+        source = STRICT if METRICS[measure[0]].judged else measure[1]
+        return any(source in entry.incomplete for entry in (self, *self.runs))
 
     @cached_property
     def rescored(self) -> frozenset[Measure]:
@@ -206,6 +209,14 @@ def _group_name(group: int) -> str:
     return f"group {group}"
 
 
+@dataclass
+class Pool:
+    """Documents by hash and prompts that several answers share, so that each is held once."""
+
+    documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Loaded:
     """What was found.
@@ -237,50 +248,46 @@ def load(
     """
     chosen = choose(paths, names, pool_runs=pool_runs)
     problems = [*chosen.problems]
-    pool: dict[tuple[str, str], Any] = {}
+    pool = Pool()
     entries = []
-    for log in chosen.logs:
-        logs = [log, *chosen.pooled.get((log.run.model, log.task), ())]
-        read = (_read(one, chosen.labels[log.run.model], across_settings, pool, problems) for one in logs)
-        if found := [entry for entry in read if entry]:
-            entries.append(replace(found[0], runs=found[1:]) if len(found) > 1 else found[0])
+    # Looking for cycles among millions of new objects, of which none is in one, takes a fifth of the time.
+    gc.disable()
+    try:
+        for log in chosen.logs:
+            logs = [log, *chosen.pooled.get((log.run.model, log.task), ())]
+            read = (_read(one, chosen.labels[log.run.model], across_settings, pool, problems) for one in logs)
+            if found := [entry for entry in read if entry]:
+                entries.append(replace(found[0], runs=found[1:]) if len(found) > 1 else found[0])
+    finally:
+        gc.enable()
     if not entries:
         raise RunError("\n".join(["Nothing is left to compare.", *map(str, merged(problems))]))
     return Loaded(entries, chosen.choices, merged(problems))
 
 
-def _read(
-    log: TaskLog, model: str, across_settings: bool, pool: dict[tuple[str, str], Any], problems: list[Issue]
-) -> Entry | None:
+def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems: list[Issue]) -> Entry | None:
     benchmark, variants = benchmark_of_task(log.task) or (None, ())
-    answers, broken = read_answers(log, pool)
-    if broken:
-        first, file = broken[0], log.file.name
-        more = note("more-lines", n=len(broken) - 1) if len(broken) > 1 else ""
-        kept = note("others-shown" if answers else "nothing-left")
-        problems.append(
-            note("broken-lines", model, file=file, line=first.line, fault=first.message, more=more, kept=kept)
-        )
-    if not answers:
+    answers, check = read_answers(log, pool)
+    # choose() reports a missing results file.
+    problems += [_as_note(issue, model) for issue in check.issues if issue.code != "no-results-file"]
+    if not answers or (check.contradicted and not any(answer.scores for answer in answers.values())):
         return None
     problems += _add_rescored(log, model, list(answers.values()))
-    problems += _missing(log, model, len(answers))
+    if not check.incomplete and log.size is not None and len(answers) < log.size:
+        problems.append(note("limited", model, task=log.task, run=len(answers), all=log.size))
     size = log.size or max(len(answers), log.scored or 0)
     task = log.task
     if across_settings and "prefill" in variants:
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
-    entry = Entry(model, task, log, benchmark, answers, size, _judges_of(log))
+    entry = Entry(model, task, log, benchmark, answers, size, _judges_of(log), incomplete=check.incomplete)
     if not entry.measures:
         problems.append(_unscored(log, entry))
     return entry
 
 
-def _missing(log: TaskLog, model: str, held: int) -> Iterator[Issue]:
-    """Why documents are missing."""
-    if log.scored is not None and held < log.scored:
-        yield note("not-whole", model, file=log.file.name, held=held, run=log.scored)
-    elif log.size is not None and held < log.size:
-        yield note("limited", model, task=log.task, run=held, all=log.size)
+def _as_note(issue: Issue, model: str) -> Issue:
+    """Turn an issue of a log into a note on a model, whose texts exist in both languages."""
+    return note(issue.code, model, **{"place": issue.location, **dict(issue.values)})
 
 
 def _unscored(log: TaskLog, entry: Entry) -> Issue:
@@ -293,56 +300,46 @@ def _unscored(log: TaskLog, entry: Entry) -> Issue:
     return note("unscored", entry.model, file=log.file.name, why=note(why))
 
 
-def read_answers(log: TaskLog, pool: dict[tuple[str, str], Any]) -> tuple[dict[str, Answer], list[BrokenLine]]:
-    """Read a log line by line. A broken line costs only that line.
+def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], LogCheck]:
+    """Read a log; scores that contradict its results file are left out.
 
     Args:
         log: the log.
         pool: documents and prompts that answers share, so that each is held once; this function adds to it.
 
     Returns:
-        The answers by lm-eval's hash of the document, and the broken lines.
+        The answers by lm-eval's hash of the document, and what the reader found.
     """
     answers: dict[str, Answer] = {}
-    broken: list[BrokenLine] = []
-    seen: set[tuple[str, str]] = set()
-    with log.file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            # The file's name alone: messages may leave the machine in a report.
-            location = f"{log.file.name}, line {number}"
-            try:
-                sample = parse_sample(location, line)
-                scores = {
-                    (name, sample.filter): checked_part(name, part, location)
-                    for name, part in sample.metrics.items()
-                    # NaN is a missing verdict (see `scoring.score.score_judged`).
-                    if name in METRICS and not (name == "judge_score" and part != part)
-                }
-                if ("document", sample.doc_hash) not in pool:
-                    check_document(sample, log.task)
-            except RunError as error:
-                broken.append(BrokenLine(number, str(error)))
-                continue
-            if (sample.doc_hash, sample.filter) in seen:
-                message = f"{location}: the document {sample.doc_id} stands in the log twice; the first counts."
-                broken.append(BrokenLine(number, message))
-                continue
-            seen.add((sample.doc_hash, sample.filter))
-            answer = answers.setdefault(sample.doc_hash, _answer(sample, pool))
-            answer.extractions[sample.filter] = sample.filtered
-            answer.scores |= scores
-            if ("judge_score", sample.filter) in scores:
-                answer.verdicts.append(LoggedVerdict("", scores["judge_score", sample.filter], ""))
-    return answers, broken
+    reader = LogReader(log, known_documents=pool.documents)
+    samples: list[Sample] = []
+    for sample in reader:
+        if len(samples) <= _MOST_RESCORED:
+            samples.append(sample)
+        answer = answers.get(sample.doc_hash)
+        if answer is None:
+            answer = answers[sample.doc_hash] = _answer(sample, pool)
+        answer.extractions[sample.filter] = sample.filtered
+        for name, part in sample.scores.items():
+            answer.scores[name, sample.filter] = part
+    check = reader.check()
+    if len(samples) <= _MOST_RESCORED:
+        found = tuple(check_responses(log, samples))
+        contradicted = {measure for answer in answers.values() for measure in answer.scores} if errors(found) else ()
+        check = LogCheck((*check.issues, *found), check.incomplete, check.contradicted.union(contradicted))
+    for answer in answers.values():
+        for measure in check.contradicted:
+            answer.scores.pop(measure, None)
+        if ("judge_score", STRICT) in answer.scores:
+            answer.verdicts.append(LoggedVerdict("", answer.scores["judge_score", STRICT], ""))
+    return answers, check
 
 
-def _answer(sample: Sample, pool: dict[tuple[str, str], Any]) -> Answer:
+def _answer(sample: Sample, pool: Pool) -> Answer:
     return Answer(
         sample.doc_id,
-        pool.setdefault(("document", sample.doc_hash), sample.doc),
-        pool.setdefault(("prompt", sample.prompt), sample.prompt),
+        sample.doc,
+        pool.prompts.setdefault(sample.prompt, sample.prompt),
         sample.prompt_hash,
         sample.generation,
         sample.response,

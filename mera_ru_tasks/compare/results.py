@@ -19,12 +19,13 @@ from mera_ru_tasks.compare.comparability import (
     judge_of,
     measure_differences,
 )
-from mera_ru_tasks.compare.load import Entry, Measure
+from mera_ru_tasks.compare.load import Entry
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.compare.published import MARK, PublishedScore
 from mera_ru_tasks.compare.stats import ONE_RUN, Difference, Estimate, RunVariance
 from mera_ru_tasks.data.benchmarks import LEADERBOARD
 from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.logs.reader import Measure
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
 
 MEAN = "mean"
@@ -74,7 +75,7 @@ class Row:
         model: the model's label.
         score: the score.
         chance: the chance level; None if there is none.
-        incomplete: notes on the part of the documents that is scored; empty if all are.
+        incomplete: notes on the part of the documents that is scored and on a log that may not be whole; else empty.
         judge: the judge that gave the score, if it is one and known (see `judge.fingerprint.identity`).
         above_chance: True if the interval of the score lies above the chance level; None if there is no chance level.
         group: the letters of the significance groups; models that share a letter cannot be told apart. Empty if the
@@ -217,7 +218,13 @@ def task_results(
             level = levels.of(measure[0], scored)
             score = estimate(entry, entry.values(measure), measure[0], entry.run_variance(measure))
             row = Row(
-                task, *measure, entry.model, score, level, _incomplete(entry, len(scored)), judge_of(entry, measure)
+                task,
+                *measure,
+                entry.model,
+                score,
+                level,
+                _incomplete(entry, measure, len(scored)),
+                judge_of(entry, measure),
             )
             block.append(row)
         block += _published_rows([one for one in published if one.measure == measure], block)
@@ -255,8 +262,10 @@ class _Comparabilities:
         return self._known[model, other]
 
 
-def _incomplete(entry: Entry, scored: int) -> tuple[Issue, ...]:
-    return (note("incomplete", task=entry.task, scored=scored, all=entry.size),) if scored < entry.size else ()
+def _incomplete(entry: Entry, measure: Measure, scored: int) -> tuple[Issue, ...]:
+    if scored < entry.size:
+        return (note("incomplete", task=entry.task, scored=scored, all=entry.size),)
+    return (note("unverified", task=entry.task),) if entry.is_unverified(measure) else ()
 
 
 def _pair(
@@ -283,6 +292,8 @@ def _pair(
         return replace(pair, why_not=(note("no-common-score", baseline=other),))
     about_measure = differing or tuple(judge_notes(entry, measure))
     part = _common_part(pair, paired.estimate.n, max(scores[model].n, scores[other].n))
+    if entry.is_unverified(measure) or base.is_unverified(measure):
+        part = (*part, note("unverified", task=task))
     return replace(pair, difference=paired, notes=(*found.differences, *found.notes, *about_measure, *part))
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.issues import Issue
-from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, differing, is_ours, locate_logs, newest, setting_of, shots_of
+from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, differing, locate_logs, newest, setting_of, shots_of
+from mera_ru_tasks.logs.reader import is_ours
 
 
 @dataclass(frozen=True)

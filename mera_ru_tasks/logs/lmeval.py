@@ -1,7 +1,7 @@
 """Find and parse the logs that lm-eval writes with `--log_samples --output_path DIR`.
 
 One call of lm-eval (a `Run`) writes `DIR/MODEL/results_DATE.json` and, for each task (a `TaskLog`), one
-`DIR/MODEL/samples_TASK_DATE.jsonl` with a line (a `Sample`) for each document and filter. If `--output_path` ends in
+`DIR/MODEL/samples_TASK_DATE.jsonl` with a line for each document and filter (see reader.py). If `--output_path` ends in
 `.json`, the files are next to that file, without a folder for the model. Source: lm-eval's `EvaluationTracker`.
 """
 
@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.data.benchmarks import benchmark_of_task
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 
 _DATE = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
 SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
@@ -69,6 +67,11 @@ class Run:
         return name if isinstance(name, str) and name else self.folder.resolve().name
 
     @property
+    def tasks(self) -> Mapping[str, Any]:
+        """The tasks that the results file names, each with its scores."""
+        return as_mapping(self.results.get("results"))
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """The arguments of the whole run: `model`, `model_args`, `limit`, `gen_kwargs`, seeds and more."""
         return as_mapping(self.results.get("config"))
@@ -106,7 +109,13 @@ class TaskLog:
     @property
     def scores(self) -> Mapping[str, Any]:
         """lm-eval's own numbers, keyed `METRIC,FILTER`; in a `--predict_only` run only `bypass`."""
-        return as_mapping(as_mapping(self.run.results.get("results")).get(self.task))
+        return as_mapping(self.run.tasks.get(self.task))
+
+    @property
+    def hash(self) -> str | None:
+        """lm-eval's hash of the log's documents, prompts and references in their order; None without results."""
+        value = as_mapping(self.run.results.get("task_hashes")).get(self.task)
+        return value if isinstance(value, str) else None
 
     @property
     def size(self) -> int | None:
@@ -115,25 +124,12 @@ class TaskLog:
 
     @property
     def scored(self) -> int | None:
-        """The number of documents that lm-eval ran; None without results."""
+        """The number of documents that lm-eval scored, 0 if answers are closed; None without results."""
         return self._count("effective")
 
     def _count(self, name: str) -> int | None:
         count = as_mapping(as_mapping(self.run.results.get("n-samples")).get(self.task)).get(name)
         return count if isinstance(count, int) else None
-
-    def samples(self, filter_name: str | None = None) -> Iterator[Sample]:
-        """Read the log lazily, in its order.
-
-        Args:
-            filter_name: read only the lines of this filter; default: all lines.
-
-        Raises:
-            RunError: a line is cut, is no JSON or is no sample; the message names file and line.
-        """
-        for sample in read_samples(self.file):
-            if filter_name is None or sample.filter == filter_name:
-                yield sample
 
 
 def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
@@ -185,19 +181,6 @@ def newest(logs: Iterable[TaskLog]) -> list[TaskLog]:
     return sorted(latest.values(), key=lambda log: (log.run.model, log.task))
 
 
-def is_ours(log: TaskLog) -> bool:
-    """Return True if a log is of a task of this package or of a custom task, by its first readable line."""
-    if benchmark_of_task(log.task):
-        return True
-    with log.file.open("rb") as lines:
-        for line in lines:
-            try:
-                return "answer_format" in parse_sample(str(log.file), line).doc
-            except RunError:
-                continue
-    return False
-
-
 def _sample_files(path: Path) -> list[Path]:
     if path.is_dir():
         patterns = ["*/" * level + "samples_*.jsonl" for level in range(_LEVELS + 1)]
@@ -244,193 +227,9 @@ def _results_file(folder: Path, date: str) -> Path | None:
     return others[0] if others else None
 
 
-@dataclass(frozen=True)
-class BrokenLine:
-    """A line of a log or of a file beside it that cannot be used: its number, from 1, and what is wrong with it."""
-
-    line: int
-    message: str
-
-
 def as_mapping(value: Any) -> Mapping[str, Any]:
     """Return the value if it is a JSON object, else an empty one: another program's file may have any form."""
     return value if isinstance(value, Mapping) else {}
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One line of a sample log: one document in one filter.
-
-    Attributes:
-        location: the file and line, for messages.
-        doc_id: the document's number in its split, from 0.
-        doc: the document (see `data`).
-        filter: the filter's name.
-        prompt: the prompt that the model was given, after its chat template if there is one.
-        generation: the generation settings sent with the prompt.
-        response: the model's whole response; the first if there are several, as the filters take it.
-        filtered: the filter's result.
-        metrics: the metrics' parts by name; empty for a document without a reference and after `--predict_only`.
-        doc_hash: lm-eval's hash of the document.
-        prompt_hash: lm-eval's hash of the prompt.
-    """
-
-    location: str
-    doc_id: int
-    doc: Mapping[str, Any]
-    filter: str
-    prompt: str
-    generation: Mapping[str, Any]
-    response: str
-    filtered: str
-    metrics: Mapping[str, Any]
-    doc_hash: str
-    prompt_hash: str
-
-
-def read_samples(file: Path) -> Iterator[Sample]:
-    """Read a sample log lazily, in its order.
-
-    Raises:
-        RunError: a line is cut, is no JSON or is no sample; the message names file and line.
-    """
-    with file.open("rb") as lines:
-        yield from parse_samples(lines, str(file))
-
-
-def parse_samples(lines: Iterable[bytes], file: str) -> Iterator[Sample]:
-    """Parse the lines of a sample log; `file` is its name for messages.
-
-    Lines are bytes, split only at line feeds: as text, they would also end at other line separators in a response.
-    """
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield parse_sample(f"{file}, line {number}", line)
-
-
-def parse_sample(location: str, line: bytes) -> Sample:
-    """Parse one line; `location` is its file and number, for messages.
-
-    Raises:
-        RunError: the line is cut, is no JSON or is no sample.
-    """
-    try:
-        row = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
-        cut = " The last line is cut: the run or a copy of it stopped half-way." if not line.endswith(b"\n") else ""
-        raise RunError(f"{location}: it is not valid JSON ({error}).{cut} Copy the log again, or run again.") from error
-    if not isinstance(row, dict):
-        raise RunError(f"{location}: it is no JSON object, so no sample of lm-eval.")
-    try:
-        return Sample(
-            location=location,
-            doc_id=_typed(row, "doc_id", int),
-            doc=_typed(row, "doc", dict),
-            filter=_typed(row, "filter", str),
-            prompt=_prompt(_arguments(row)),
-            generation=_generation(_arguments(row)),
-            response=_response(row),
-            filtered=_first(row, "filtered_resps"),
-            metrics={name: row.get(name) for name in _names(row, "metrics") if name != "bypass"},
-            doc_hash=_typed(row, "doc_hash", str),
-            prompt_hash=_typed(row, "prompt_hash", str),
-        )
-    except _FieldError as field:
-        raise RunError(
-            f"{location}: the field `{field}` is missing or not as lm-eval 0.4.12 and later write it. "
-            "Make the log with a newer lm-eval."
-        ) from None
-
-
-# A custom dataset's rows may hold anything else in `meta`.
-_NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
-_FORMAT = {"choices": str, "max_choices": int, "with_phrase": bool, "whole": bool}
-
-
-def check_document(sample: Sample, task: str) -> None:
-    """Raise RunError unless a sample's document has the form in which this package loads the task's documents."""
-    doc = sample.doc
-    inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
-    numbers = _NUMBERS if benchmark_of_task(task) else ("id",)
-    good = {
-        "instruction": isinstance(doc.get("instruction"), str),
-        "inputs": isinstance(inputs, Mapping) and all(isinstance(text, str) for text in inputs.values()),
-        "outputs": isinstance(doc.get("outputs"), str),
-        "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in numbers),
-        "answer_format": isinstance(answer_format, Mapping)
-        and {name: type(value) for name, value in {"whole": False, **answer_format}.items()} == _FORMAT,
-    }
-    for name, is_good in good.items():
-        if not is_good:
-            raise RunError(
-                f"{sample.location}: the document's field `{name}` is not in this package's form, so this is no log of "
-                "its task. Run the task as the package defines it."
-            )
-
-
-def checked_part(name: str, part: Any, location: str) -> Any:
-    """Return one document's part of a metric in its exact type; raise RunError if it is no score of this package."""
-    if METRICS[name].grouped:
-        good = isinstance(part, (list, tuple)) and len(part) == 3 and all(isinstance(number, int) for number in part)
-        good = good and part[2] in (0, 1)
-    else:
-        good = isinstance(part, (int, float)) and 0 <= part <= 1
-        part = float(part) if good else part
-    if not good:
-        raise RunError(f"{location}: the metric `{name}` is {part!r}, which is no score of this package. Run again.")
-    return part
-
-
-class _FieldError(Exception):
-    """Raised for a field that is missing or has another form; the message is its name."""
-
-
-def _typed(row: Mapping[str, Any], field: str, kind: type) -> Any:
-    value = row.get(field)
-    if not isinstance(value, kind):
-        raise _FieldError(field)
-    return value
-
-
-def _names(row: Mapping[str, Any], field: str) -> list[str]:
-    names: list[str] = _typed(row, field, list)
-    if not all(isinstance(name, str) for name in names):
-        raise _FieldError(field)
-    return names
-
-
-def _first(row: Mapping[str, Any], field: str) -> str:
-    """Return the first of the field's strings; `resps` holds a list of them for each request."""
-    value = row.get(field)
-    while isinstance(value, list) and value:
-        value = value[0]
-    if not isinstance(value, str):
-        raise _FieldError(field)
-    return value
-
-
-def _response(row: Mapping[str, Any]) -> str:
-    response = _first(row, "resps")
-    # lm-eval logs an API's empty message (None) as the text "None"; the filter that passes responses on whole has "".
-    absent = response == "None" and row["filter"] == STRICT and _first(row, "filtered_resps") == ""
-    return "" if absent else response
-
-
-def _arguments(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    first = _typed(row, "arguments", dict).get("gen_args_0")
-    if not isinstance(first, dict):
-        raise _FieldError("arguments")
-    return first
-
-
-def _prompt(arguments: Mapping[str, Any]) -> str:
-    """Return the prompt's text; a chat API's prompt is the JSON of its messages, in a list of one."""
-    return _first(arguments, "arg_0")
-
-
-def _generation(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    settings = arguments.get("arg_1")
-    return settings if isinstance(settings, dict) else {}
 
 
 # Arguments of a model that set where and how fast it runs, not what it writes.

@@ -5,18 +5,24 @@ The scores come from the functions that the harness calls; `sidecar.py` aggregat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.data import load
 from mera_ru_tasks.data.benchmarks import benchmark_of_task
+from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.errors import DataError, RunError
-from mera_ru_tasks.logs.lmeval import Sample, TaskLog, check_document, find_logs, is_ours, newest
-from mera_ru_tasks.logs.sidecar import ScoredSample
+from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, find_logs, newest
+from mera_ru_tasks.logs.reader import Sample, is_ours, read_log
+from mera_ru_tasks.logs.sidecar import Rescored, ScoredSample
+from mera_ru_tasks.paths import task_files
 from mera_ru_tasks.scoring import score, strict
 from mera_ru_tasks.scoring.extract import opening_mark
-from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
 
 if TYPE_CHECKING:
     from mera_ru_tasks.judge.config import Settings
@@ -36,23 +42,79 @@ def our_logs(paths: Iterable[Path]) -> list[TaskLog]:
     return ours
 
 
-def read_documents(
-    log: TaskLog, filter_name: str, references: str | Path | None
-) -> list[tuple[Sample, Mapping[str, Any]]]:
-    """Read a log's samples of one filter, each with its document.
+@dataclass(frozen=True)
+class Responses:
+    """The responses of a log that are to be scored again.
 
-    Args:
+    Attributes:
         log: the log.
-        filter_name: the filter's name.
-        references: a data folder whose documents replace the logged ones, joined by id; None to keep these.
+        samples: its usable lines.
+        issues: what was found; after an error, no number of the log may be shown.
+        incomplete: the filters whose numbers must be marked (see `LogCheck`).
+    """
+
+    log: TaskLog
+    samples: Sequence[Sample]
+    issues: Sequence[Issue]
+    incomplete: frozenset[str]
+
+
+def read_responses(log: TaskLog) -> Responses:
+    """Read a log's responses, and check that they give the logged scores if this package's present version wrote them.
+
+    Scores that contradict the results file or the responses are an error.
+    """
+    samples, check = read_log(log)
+    issues = [*check.issues, *check_responses(log, samples)]
+    if not samples:
+        hint = "Copy it again, or run again."
+        issues.append(Issue("no-usable-line", "error", log.file.name, "no line of this log is usable", hint))
+    elif any(sample.options for sample in samples):
+        message = "this task ranks options by log-likelihood, so there are no responses to score"
+        issues.append(Issue("no-responses", "error", log.file.name, message, "`mera-ru compare` shows its scores."))
+    return Responses(log, samples, issues, check.incomplete)
+
+
+def check_responses(log: TaskLog, samples: Sequence[Sample]) -> Iterator[Issue]:
+    """Check that responses give the logged scores, if the task's present version scored them; else yield a note."""
+    name, version = log.file.name, present_version(log.task)
+    if log.version is None or version is None:
+        return
+    if log.version == version:
+        scored = [sample for sample in samples if sample.scores and not sample.options]
+        pairs = zip(scored, _scores(log, [(sample, sample.doc) for sample in scored]), strict=True)
+        changed = [
+            sample
+            for sample, scores in pairs
+            if any(scores.get(name) != part for name, part in sample.scores.items() if not METRICS[name].judged)
+        ]
+        if changed:
+            message = (
+                f"the responses of {len(changed)} lines do not give the logged scores, first in line {changed[0].line}"
+            )
+            hint = "Copy the log again, or run again."
+            yield Issue("response-contradicts-score", "error", name, message, hint, values=(("n", len(changed)),))
+    else:
+        message = f"version {log.version} of {log.task} scored this log, and the rules may have changed since"
+        hint = "`mera-ru score` computes scores by the present rules."
+        yield Issue("other-version", "note", name, message, hint, values=(("version", log.version), ("task", log.task)))
+
+
+@functools.cache
+def present_version(task: str) -> Any:
+    """Return the version of a task in this package; None for a custom task."""
+    file = task_files().get(task)
+    return as_mapping(read_task_file(file).get("metadata")).get("version") if file else None
+
+
+def _with_documents(
+    log: TaskLog, samples: Iterable[Sample], references: str | Path | None
+) -> list[tuple[Sample, Mapping[str, Any]]]:
+    """Pair samples with their documents, or with those of a data folder, joined by id.
 
     Raises:
         DataError: the data lack a document, or hold another question under its id.
-        RunError: a logged document has not the form in which this package loads documents.
     """
-    samples = list(log.samples(filter_name))
-    for sample in samples:
-        check_document(sample, log.task)
     if references is None or has_shipped_data(log):
         return [(sample, sample.doc) for sample in samples]
     documents = _documents_by_id(log, references)
@@ -96,15 +158,34 @@ def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
     return doc["instruction"], inputs, dict(doc["answer_format"]), doc["meta"].get("group_id")
 
 
-def score_log(log: TaskLog, references: str | Path | None = None) -> list[ScoredSample]:
-    """Score a log's responses in both filters by every metric but the judge's; without references, scores are empty."""
+def score_log(responses: Responses, references: str | Path | None = None) -> Rescored:
+    """Score a log's responses in both filters by every metric but the judge's.
+
+    Args:
+        responses: the log's responses.
+        references: a data folder whose documents replace the logged ones, joined by id; None to keep these.
+
+    Returns:
+        A row for each line of these filters; its scores are empty without a reference.
+
+    Raises:
+        DataError: the data lack a document, or hold another question under its id.
+    """
+    log = responses.log
+    pairs = _with_documents(log, [one for one in responses.samples if one.filter in (STRICT, FLEXIBLE)], references)
+    rows = [
+        ScoredSample(sample, scores, _reference(doc))
+        for (sample, doc), scores in zip(pairs, _scores(log, pairs), strict=True)
+    ]
+    return Rescored(log, rows, bool(responses.incomplete & {STRICT, FLEXIBLE}))
+
+
+def _scores(log: TaskLog, pairs: Iterable[tuple[Sample, Mapping[str, Any]]]) -> Iterator[Mapping[str, Any]]:
+    """Score responses as the harness does, each in the filter of its sample."""
     prefix = _prefix(log)
-    rows = []
-    for name in (STRICT, FLEXIBLE):
-        for sample, doc in read_documents(log, name, references):
-            scores = score.score_response(doc, sample.response, prefix=opening_mark(sample.prompt) + prefix)
-            rows.append(ScoredSample(sample, scores.strict if name == STRICT else scores.flexible, _reference(doc)))
-    return rows
+    for sample, doc in pairs:
+        scores = score.score_response(doc, sample.response, prefix=opening_mark(sample.prompt) + prefix)
+        yield scores.flexible if sample.filter == FLEXIBLE else scores.strict
 
 
 def _prefix(log: TaskLog) -> str:
@@ -115,21 +196,24 @@ def _prefix(log: TaskLog) -> str:
     return strict.MARKER if "prefill" in _variants(log) else ""
 
 
-def judge_log(log: TaskLog, settings: Settings, references: str | Path | None = None) -> list[ScoredSample]:
-    """Have a log's responses judged (see `judge.run.judge`)."""
+def judge_log(responses: Responses, settings: Settings, references: str | Path | None = None) -> Rescored:
+    """Have a log's responses judged (see `judge.run.judge`); the arguments are those of `score_log`."""
     from mera_ru_tasks.judge.run import judge
 
-    documents = read_documents(log, STRICT, references)
-    responses = [(doc, opening_mark(sample.prompt) + sample.response) for sample, doc in documents]
-    judgements = judge(responses, settings, log.task)
-    return [
+    log = responses.log
+    pairs = _with_documents(log, [one for one in responses.samples if one.filter == STRICT], references)
+    judgements = judge(
+        [(doc, opening_mark(sample.prompt) + sample.response) for sample, doc in pairs], settings, log.task
+    )
+    rows = [
         ScoredSample(
             sample,
             score.score_judged(doc, judgement.score),
             {"source": judgement.kind, "reason": judgement.reason, **_reference(doc)},
         )
-        for (sample, doc), judgement in zip(documents, judgements, strict=True)
+        for (sample, doc), judgement in zip(pairs, judgements, strict=True)
     ]
+    return Rescored(log, rows, STRICT in responses.incomplete)
 
 
 def _reference(doc: Mapping[str, Any]) -> dict[str, str]:

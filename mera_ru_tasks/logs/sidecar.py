@@ -22,9 +22,13 @@ from typing import Any
 from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.errors import OutputError, RunError
 from mera_ru_tasks.judge.fingerprint import identity
-from mera_ru_tasks.logs.lmeval import BrokenLine, Run, Sample, TaskLog, as_mapping, checked_part, tasks_of_run
+from mera_ru_tasks.logs.lmeval import Run, TaskLog, as_mapping, tasks_of_run
+from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
 from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
+
+# What follows the name of a task in tables and results if its log is not whole.
+INCOMPLETE = " (incomplete log)"
 
 # The parts of lm-eval's results file that ours have too, each by task.
 _PARTS = ("results", "versions", "n-shot", "higher_is_better")
@@ -56,16 +60,23 @@ class ScoredSample:
 
 @dataclass(frozen=True)
 class Rescored:
-    """One log and the new scores of its documents."""
+    """One log and the new scores of its documents.
+
+    Attributes:
+        log: the log.
+        rows: the scores.
+        incomplete: True if the log is not certainly whole, so that its numbers are marked.
+    """
 
     log: TaskLog
     rows: Sequence[ScoredSample]
+    incomplete: bool = False
 
     @functools.cached_property
     def results(self) -> dict[str, Any]:
         """The metrics in the form of lm-eval's results file."""
         return {
-            "alias": self.log.task,
+            "alias": self.log.task + (INCOMPLETE if self.incomplete else ""),
             "sample_len": len({row.sample.doc_id for row in self.rows}),
             **aggregate(self.rows),
         }
@@ -123,17 +134,19 @@ def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                yield _parse(line, number, f"{file.name}, line {number}")
+                yield _parse(line, file.name, number)
             except RunError as error:
                 yield BrokenLine(number, str(error))
 
 
-def _parse(line: bytes, number: int, location: str) -> ScoreLine:
+def _parse(line: bytes, file: str, number: int) -> ScoreLine:
+    location = f"{file}, line {number}"
     try:
         row = json.loads(line.decode("utf-8"))
-        scores = {name: checked_part(name, part, location) for name, part in row["scores"].items() if name in METRICS}
+        parts = {name: part for name, part in row["scores"].items() if name in METRICS}
         doc_id, name = row["doc_id"], row["filter"]
         reference, reason = row.get("reference"), row.get("reason")
+        scores = {name: checked_part(name, part, file, number) for name, part in parts.items()}
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{location}: it is no line of scores ({type(error).__name__}), perhaps cut.") from error
     if not (isinstance(doc_id, int) and isinstance(name, str)):
@@ -249,7 +262,11 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
         tasks = read_task_file(file)["task"]
         values = [results[task][name] for task in tasks if name in results.get(task, {})]
         if len(values) == len(tasks):
-            means[file.stem] = {"alias": file.stem, name: sum(values) / len(values)}
+            marked = any(str(results[task]["alias"]).endswith(INCOMPLETE) for task in tasks)
+            means[file.stem] = {
+                "alias": file.stem + (INCOMPLETE if marked else ""),
+                name: sum(values) / len(values),
+            }
     return means
 
 

@@ -92,6 +92,20 @@ def total_ratio(parts: Iterable[tuple[float, float]]) -> float:
     return sum(part[0] for part in parts) / denominator if denominator else float("nan")
 
 
+def whole_groups(parts: Iterable[GroupPart]) -> dict[int, bool]:
+    """Return, by group, whether all its documents are right; groups with documents that have no score are absent.
+
+    Args:
+        parts: one part for each document, in any order.
+    """
+    groups: dict[int, list[int]] = defaultdict(list)
+    sizes: dict[int, int] = {}
+    for group_id, size, correct in parts:
+        groups[group_id].append(correct)
+        sizes[group_id] = size
+    return {group: all(correct) for group, correct in groups.items() if len(correct) >= sizes[group]}
+
+
 def group_mean(parts: Iterable[GroupPart]) -> float:
     """Return the share of groups whose documents are all right (MERA's Group Exact Match).
 
@@ -104,17 +118,13 @@ def group_mean(parts: Iterable[GroupPart]) -> float:
     Returns:
         A share from 0 to 1; NaN if no group is complete.
     """
-    groups: dict[int, list[int]] = defaultdict(list)
-    sizes: dict[int, int] = {}
-    for group_id, size, correct in parts:
-        groups[group_id].append(correct)
-        sizes[group_id] = size
-    whole = [all(correct) for group_id, correct in groups.items() if len(correct) >= sizes[group_id]]
-    if len(whole) < len(groups):
+    parts = list(parts)
+    whole, number = whole_groups(parts), len({group for group, *_ in parts})
+    if len(whole) < number:
         logger.warning(
             "%d of %d groups were scored only in part (because of a limit, or documents without a reference or "
             "verdict). The group metric leaves them out.",
-            len(groups) - len(whole),
-            len(groups),
+            number - len(whole),
+            number,
         )
-    return sum(whole) / len(whole) if whole else float("nan")
+    return sum(whole.values()) / len(whole) if whole else float("nan")

@@ -22,7 +22,9 @@ from mera_ru_tasks.data.custom import benchmark_of_config
 from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.errors import RunError, SubmissionError
 from mera_ru_tasks.issues import Issue, errors
-from mera_ru_tasks.logs.lmeval import Sample, TaskLog, as_mapping, newest
+from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, newest
+from mera_ru_tasks.logs.reader import Sample
+from mera_ru_tasks.logs.rescore import read_responses
 from mera_ru_tasks.scoring.metrics import STRICT
 from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
@@ -141,7 +143,12 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Issu
     samples: dict[int, Sample] = {}
     issues: list[Issue] = []
     sampled: list[tuple[int, str]] = []
-    for sample in log.samples(STRICT):
+    responses = read_responses(log)
+    for issue in responses.issues:
+        # A missing results file is an error of rules.check_log.
+        if issue.severity != "note" and issue.code != "no-results-file":
+            issues.append(task_error(issue.code, log.task, issue.location, issue.message, issue.hint))
+    for sample in (one for one in responses.samples if one.filter == STRICT):
         identity = row_id(sample.doc)
         if identity is None:
             message = "the document has no integer `meta.id`"

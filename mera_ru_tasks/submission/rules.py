@@ -32,7 +32,9 @@ SIZES = {
 }  # fmt: skip
 
 # Issues that mean only that something is missing, so that the rest can be packed.
-INCOMPLETE = frozenset({"missing-task", "missing-entry", "missing-ids", "other-size", "limited-run"})
+INCOMPLETE = frozenset(
+    {"missing-task", "missing-entry", "missing-ids", "other-size", "limited-run", "missing-lines", "missing-documents"}
+)
 
 
 def is_log_of(task: str, benchmark: Benchmark) -> bool:

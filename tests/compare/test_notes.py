@@ -14,6 +14,7 @@ from mera_ru_tasks.compare.html.page import build
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
 from tests.support.comparisons import MIDDLE, WEAK, log_file, results_file
+from tests.support.restate import rehash, restate
 from tests.support.scripted import run
 
 TEXTS = Path(notes.__file__).with_suffix(".json")
@@ -57,7 +58,7 @@ def test_remarks_are_in_the_pages_language_and_name_no_folder(browser, results, 
 @pytest.mark.parametrize("key", json.loads(TEXTS.read_text(encoding="utf-8")))
 def test_each_remark_has_both_languages_with_the_same_gaps(key):
     texts = json.loads(TEXTS.read_text(encoding="utf-8"))[key]
-    assert texts.get("severity", "note") in ("note", "warning")
+    assert texts.get("severity", "note") in ("note", "warning", "error")
     assert texts.get("hint", texts["message"]).keys() == texts["message"].keys() == {"en", "ru"}
     gaps = {language: set(re.findall(r"\{(\w+)\}", text)) for language, text in texts["message"].items()}
     # What Python or a library said of a fault is English alone; the line and file are named instead.
@@ -81,10 +82,13 @@ def test_labels_show_as_little_of_a_path_as_tells_models_apart(names, labels, tm
     for number, name in enumerate(names):
         folder = tmp_path / f"run{number}"
         folder.mkdir()
-        row = {"doc_id": 0, "doc_hash": "d", "prompt_hash": "p", "filter": STRICT, "metrics": ["exact_match"]}
+        row = {"doc_id": 0, "prompt_hash": "p", "target_hash": "t", "filter": STRICT, "metrics": ["exact_match"]}
         row |= {"doc": DOCUMENT, "arguments": {"gen_args_0": {"arg_0": "?", "arg_1": {}}}, "exact_match": 1}
         row |= {"resps": [["Ответ: снег"]], "filtered_resps": ["Ответ: снег"]}
         date = f"2026-01-01T00-00-0{number}"
-        (folder / f"samples_riddles_sample_{date}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-        (folder / f"results_{date}.json").write_text(json.dumps({"model_name": name}), encoding="utf-8")
+        log = folder / f"samples_riddles_sample_{date}.jsonl"
+        log.write_text(json.dumps(rehash(row)) + "\n", encoding="utf-8")
+        content = {"model_name": name, "results": {"riddles_sample": {}}, "n-samples": {"riddles_sample": {}}}
+        (folder / f"results_{date}.json").write_text(json.dumps(content), encoding="utf-8")
+        restate(folder)
     assert compare_runs([tmp_path]).models == labels

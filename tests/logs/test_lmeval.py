@@ -13,7 +13,8 @@ from lm_eval.loggers import EvaluationTracker
 
 from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS, benchmark_of_task
 from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.logs.lmeval import Sample, find_logs, newest, parse_samples
+from mera_ru_tasks.logs.lmeval import find_logs, newest
+from mera_ru_tasks.logs.reader import Sample, parse_samples, read_log
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from tests.support.scripted import reference, run
 from tests.support.synthetic import write_data
@@ -85,15 +86,16 @@ def test_the_newest_log_of_each_model_and_task_is_kept(output, data, tmp_path):
 
 def test_samples_carry_what_the_run_had(output, data):
     first, second = (log for log in find_logs([output]) if log.task == "enantiosemy")
-    samples = list(second.samples())
+    samples, check = read_log(second)
+    assert (check.issues, check.incomplete, check.contradicted) == ((), frozenset(), frozenset())
     assert [sample.filter for sample in samples] == [STRICT] * 8 + [FLEXIBLE] * 8
-    for sample in second.samples(FLEXIBLE):
+    for sample in samples[8:]:
         assert sample.response == reference(sample.doc)
         assert sample.filtered == sample.doc["outputs"]
-        assert sample.metrics == {"exact_match": 1, "answered": 1, "f1": 1.0}
+        assert sample.scores == {"exact_match": 1, "answered": 1, "f1": 1.0}
         assert sample.prompt.startswith(sample.doc["instruction"].split("{text}")[0])
         assert sample.generation["max_gen_toks"] == 1024
-    assert all(not sample.metrics for sample in first.samples())
+    assert all(not sample.scores for sample in read_log(first)[0])
 
 
 def test_a_file_as_output_path(data, tmp_path):
@@ -186,9 +188,11 @@ def test_a_broken_line_is_named_by_file_and_number(case, copy):
     line, message = LINES[case]
     lines = log.file.read_bytes().splitlines(keepends=True)
     log.file.write_bytes(b"".join(lines[:2]) + b"\n" + line(json.loads(lines[2])))
-    with pytest.raises(RunError) as error:
-        list(log.samples())
-    assert f"{log.file}, line 4" in str(error.value) and message in str(error.value)
+    samples, check = read_log(log)
+    assert (len(samples), check.incomplete) == (2, {STRICT})
+    broken = dict(check.issues[0].values)
+    assert (check.issues[0].code, broken["n"]) == ("broken-lines", 1)
+    assert f"{log.file.name}, line 4" in broken["fault"] and message in broken["fault"]
 
 
 @pytest.mark.parametrize("content", [b'{"results": {', b"[]", b"\xff", b"9" * 5000], ids=str)
@@ -204,7 +208,7 @@ def test_an_empty_message_of_an_api_is_an_empty_response(data, tmp_path):
     run(tmp_path, ["riddles_closed"], lambda doc, prompt: answers.get(doc["meta"]["id"], "x"), data=write_data(
         tmp_path / "data", rows_per_type=5, benchmarks=(RIDDLES_CLOSED,)))  # fmt: skip
     (log,) = find_logs([tmp_path])
-    assert [sample.response for sample in log.samples(STRICT)] == ["", "None", "", " \n", "x"]
+    assert [sample.response for sample in read_log(log)[0]] == ["", "None", "", " \n", "x"] * 2
 
 
 def test_a_prompt_of_chat_messages_is_their_json(data, tmp_path):
@@ -212,7 +216,7 @@ def test_a_prompt_of_chat_messages_is_their_json(data, tmp_path):
     (log,) = find_logs([tmp_path])
     (line,) = [line for line in log.file.read_bytes().splitlines() if b'"strict-match"' in line]
     row = json.loads(line)
-    assert next(log.samples(STRICT)).prompt == row["arguments"]["gen_args_0"]["arg_0"]
+    assert read_log(log)[0][0].prompt == row["arguments"]["gen_args_0"]["arg_0"]
     row["arguments"]["gen_args_0"]["arg_0"] = ['[{"role": "user"}]']  # how lm-eval logs a chat API's prompt
     (sample,) = parse_samples([json.dumps(row).encode()], "x")
     assert sample.prompt == '[{"role": "user"}]'
@@ -233,7 +237,8 @@ def logged_by_lm_eval(folder: Path, responses: list[str]) -> list[Sample]:
     ]  # fmt: skip
     tracker.save_results_samples(task_name="t", samples=rows)
     (log,) = find_logs([folder])
-    return list(log.samples())
+    with log.file.open("rb") as lines:
+        return list(parse_samples(lines, log.file.name))
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8")), min_size=1))

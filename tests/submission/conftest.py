@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.archives import answer
 from tests.support.command import in_process
+from tests.support.restate import restate
 from tests.support.scripted import run
 from tests.support.synthetic import write_data
 
@@ -54,6 +55,7 @@ def short(predicted, tmp_path_factory):
     for file in short.rglob("samples_*"):
         lines = file.read_bytes().splitlines(keepends=True)
         file.write_bytes(b"".join(line for line in lines if b'"filter": "strict-match"' in line))
+    restate(file.parent)
     return short
 
 

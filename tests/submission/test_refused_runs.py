@@ -34,6 +34,10 @@ def with_id(identity):
     return lambda row: {**row, "doc": {**row["doc"], "meta": {**row["doc"]["meta"], "id": identity}}}
 
 
+def half_a_character(row):
+    return {**row, "resps": [["\ud83d"]], "filtered_resps": ["\ud83d"]}
+
+
 def with_inputs(row):
     row["doc"]["inputs"]["question"] += "!"
     return row
@@ -75,7 +79,7 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
     ),
     "an id twice": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, lambda row: [row, row])),
-        "duplicate-id", "riddles_closed", ("samples_riddles_closed_", "line 13: id 12", "line 12"), False,
+        "repeated-lines", "riddles_closed", ("samples_riddles_closed_", "1 lines"), False,
     ),
     "a foreign id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_id(9012))),
@@ -83,7 +87,7 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
     ),
     "a document without id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_id("12"))),
-        "missing-id", "riddles_closed", ("line 12", "`meta.id`"), False,
+        "broken-lines", "riddles_closed", ("line 12", "`meta`"), False,
     ),
     "another question": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_inputs)),
@@ -94,7 +98,7 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
         "missing-filter", "riddles_closed", ("`strict-match`",), False,
     ),
     "half a character": (
-        lambda logs: rewrite(logs, "riddles_closed", only_id(12, lambda row: {**row, "resps": [["\ud83d"]]})),
+        lambda logs: rewrite(logs, "riddles_closed", only_id(12, half_a_character)),
         "lone-surrogate", "riddles_closed", ("id 12",), False,
     ),
     "no results file": (
@@ -184,7 +188,7 @@ ERRORS: dict[str, tuple[Callable[[Path], Any], str]] = {
 def test_logs_that_cannot_be_read_are_an_error(case, logs, mera_ru, tmp_path):
     ERRORS[case][0](logs)
     outcome = mera_ru("submit", logs)
-    assert outcome.status == 1 and ERRORS[case][1] in outcome.err and "Traceback" not in outcome.err
+    assert outcome.status == 1 and ERRORS[case][1] in outcome.out + outcome.err and "Traceback" not in outcome.err
     assert not (tmp_path / "submission.zip").exists()
 
 

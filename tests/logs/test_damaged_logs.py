@@ -1,0 +1,348 @@
+"""No command takes a wrong number from a damaged log without a mark.
+
+Every number that a command shows must equal that of the undamaged logs, be marked as from an incomplete log, or be
+absent, with an issue that says why.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from mera_ru_tasks.cli import app
+from mera_ru_tasks.compare.compare import compare_runs
+from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.logs.lmeval import find_logs
+from mera_ru_tasks.logs.sidecar import INCOMPLETE
+from mera_ru_tasks.submission.pack import prepare
+from tests.support.comparisons import skilled
+from tests.support.judge_stub import StubJudge
+from tests.support.scripted import run
+from tests.support.synthetic import write_data
+
+TASK, OTHER = "russian_regions", "riddles_closed"
+MODELS = {"org/one": 0.3, "org/two": 0.7}
+
+# A number that a command shows, by what it is of; and whether it is marked.
+Shown = Mapping[tuple[str, ...], tuple[float, bool]]
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two models over two tasks."""
+    folder = tmp_path_factory.mktemp("damage") / "results"
+    data = write_data(folder.parent / "data", rows_per_type=20)
+    for model, skill in MODELS.items():
+        run(folder, [TASK, OTHER], skilled(skill), model=model, data=data)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory):
+    """The environment of a judge that gives the same verdict on the same question."""
+    with StubJudge() as stub:
+        cache = tmp_path_factory.mktemp("judge") / "judge.sqlite"
+        names = {"API_BASE": stub.url, "MODEL": "stub", "API_KEY": "sentinel-key-5f1e", "CACHE": str(cache)}
+        yield {f"LM_EVAL_JUDGE_{name}": value for name, value in names.items()}
+
+
+class Logs:
+    """Copies of the runs, in which the log of the first model on TASK is damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = self.of("org__one", TASK)
+        self.results = next((folder / "org__one").glob("results_*.json"))
+
+    def of(self, model: str, task: str) -> Path:
+        """The sample log of a model and task."""
+        return next((self.folder / model).glob(f"samples_{task}_*.jsonl"))
+
+    def lines(self) -> list[bytes]:
+        """The log's lines."""
+        return self.log.read_bytes().splitlines(keepends=True)
+
+    def write(self, lines: list[bytes]) -> None:
+        """Replace the log's lines."""
+        self.log.write_bytes(b"".join(lines))
+
+    def edit(self, change: Callable[[Rows], Rows | None]) -> None:
+        """Change the log's rows, in place or by returning others."""
+        rows = [json.loads(line) for line in self.lines()]
+        rows = change(rows) or rows
+        self.write([json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows])
+
+    def restate(self, change: Callable[[dict[str, Any]], object]) -> None:
+        """Change the results file."""
+        content = json.loads(self.results.read_text(encoding="utf-8"))
+        change(content)
+        self.results.write_text(json.dumps(content), encoding="utf-8")
+
+
+def score(logs: Logs) -> tuple[Shown, str]:
+    """What `mera-ru score` shows and says."""
+    return _sidecar(CliRunner().invoke(app, ["score", str(logs.folder)]), logs, "scored_results_*.json")
+
+
+def judge(logs: Logs, environment: Mapping[str, str]) -> tuple[Shown, str]:
+    """What `mera-ru judge` shows and says."""
+    return _sidecar(CliRunner(env=environment).invoke(app, ["judge", str(logs.folder)]), logs, "judged_results_*.json")
+
+
+def _sidecar(called: Any, logs: Logs, pattern: str) -> tuple[Shown, str]:
+    assert called.exception is None or isinstance(called.exception, (RunError, SystemExit)), called.exception
+    shown = {}
+    for file in logs.folder.rglob(pattern):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for task, numbers in content["results"].items():
+            marked = numbers["alias"].endswith(INCOMPLETE)
+            for name, value in numbers.items():
+                if "," in name and "_stderr" not in name:
+                    assert numbers["alias"] in called.stdout, "the table is marked too"
+                    shown[content["model_name"], task, name] = value, marked
+    return shown, called.stderr + str(called.exception or "")
+
+
+def compare(logs: Logs) -> tuple[Shown, str]:
+    """What `mera-ru compare` and its report show and say."""
+    try:
+        comparison = compare_runs([logs.folder])
+    except RunError as error:
+        return {}, str(error)
+    page = build(comparison)
+    shown: dict[tuple[str, ...], tuple[float, bool]] = {}
+    for row in (*comparison.rows, *comparison.means):
+        name = (row.model, row.task, row.metric, row.filter)
+        shown[name] = row.score.value, bool(row.incomplete)
+        if row.difference is not None:
+            shown[(*name, "difference")] = row.difference.estimate.value, bool(row.incomplete or row.notes)
+    for part in comparison.slices:
+        shown[part.model, part.task, part.by, part.part, part.filter] = part.score.value, False
+    for gap in comparison.gaps:
+        shown[gap.model, gap.task, gap.kind, gap.filter] = gap.value.value, False
+    reasons = (one for row in comparison.rows for one in row.why_not)
+    left_out = (choice for choice in comparison.choices if "left out" in str(choice))
+    said = "\n".join(map(str, (*comparison.problems, *reasons, *left_out)))
+    assert all(str(problem.location) in page for problem in comparison.problems)
+    return shown, said
+
+
+def submit(logs: Logs) -> tuple[Shown, str]:
+    """The responses that `mera-ru submit --partial` would pack, and what it says.
+
+    The data are too small for the leaderboard, which is why all of it is partial.
+    """
+    try:
+        draft = prepare(find_logs([logs.folder]), model="org/one")
+    except RunError as error:
+        return {}, str(error)
+    stopped = draft.stopped_by(partial=True)
+    shown = {
+        (part.benchmark.name, str(identity), sample.response): (0.0, False)
+        for part in ([] if stopped else draft.answers)
+        for identity, sample in part.samples.items()
+    }
+    return shown, "\n".join(map(str, draft.issues))
+
+
+def check(shown: Shown, said: str, sound: Shown, damage: str) -> None:
+    """Hold what a command shows of damaged logs against what it shows of sound ones."""
+    for name, (value, marked) in shown.items():
+        if not marked:
+            # A model without a results file goes by the name of its folder.
+            wanted = sound.get(name) or sound[(name[0].replace("__", "/"), *name[1:])]
+            assert value == pytest.approx(wanted[0], abs=1e-12, nan_ok=True), (damage, name)
+    if shown.keys() != sound.keys():
+        assert said, (damage, "numbers are absent, and nothing says why")
+
+
+def _of_other_model(logs: Logs) -> Rows:
+    return [json.loads(line) for line in logs.of("org__two", TASK).read_bytes().splitlines()]
+
+
+def _mixed(rows: Rows, other: Rows) -> Rows:
+    return [two if one["doc_id"] % 2 else one for one, two in zip(rows, other, strict=True)]
+
+
+def _all_right(row: dict[str, Any]) -> dict[str, Any]:
+    group = {"group_exact_match": [*row["group_exact_match"][:2], 1]}
+    answer = f"Ответ: {row['doc']['outputs']}"
+    filtered = answer if row["filter"] == "strict-match" else row["doc"]["outputs"]
+    return {**row, "resps": [[answer]], "filtered_resps": [filtered], "exact_match": 1, **group}
+
+
+def _set(rows: Rows, where: Callable[[dict[str, Any]], bool], **fields: Any) -> Rows:
+    return [{**row, **fields} if where(row) else row for row in rows]
+
+
+def _flexible(row: dict[str, Any]) -> bool:
+    return bool(row["filter"] == "flexible-extract")
+
+
+def _strict(row: dict[str, Any]) -> bool:
+    return not _flexible(row)
+
+
+def _change_docs(rows: Rows, change: Callable[[dict[str, Any]], object]) -> None:
+    for row in rows:
+        change(row["doc"])
+
+
+DAMAGES: dict[str, Callable[[Logs], object]] = {
+    "none": lambda logs: None,
+    "an empty log": lambda logs: logs.write([]),
+    "only blank lines": lambda logs: logs.write([b"\n"] * 9),
+    "cut within a line": lambda logs: logs.log.write_bytes(logs.log.read_bytes()[:-300]),
+    "cut in the middle": lambda logs: logs.log.write_bytes(logs.log.read_bytes()[: logs.log.stat().st_size // 2]),
+    "cut at a line end": lambda logs: logs.write(logs.lines()[:-5]),
+    "cut after one filter": lambda logs: logs.write(logs.lines()[:60]),
+    "one filter's lines missing": lambda logs: logs.edit(lambda rows: [row for row in rows if _flexible(row)]),
+    "half the documents missing": lambda logs: logs.edit(lambda rows: [row for row in rows if row["doc_id"] % 2]),
+    "half the groups missing": lambda logs: logs.edit(
+        lambda rows: [row for row in rows if row["doc"]["meta"]["group_id"] % 2]
+    ),
+    "wrong answers missing": lambda logs: logs.edit(lambda rows: [row for row in rows if row["exact_match"]]),
+    "one line missing": lambda logs: logs.write(logs.lines()[1:]),
+    "a line twice": lambda logs: logs.write([*logs.lines(), logs.lines()[0]]),
+    "all lines twice": lambda logs: logs.write(logs.lines() * 2),
+    "lines doubled with right answers": lambda logs: logs.edit(lambda rows: [*rows, *map(_all_right, rows)]),
+    "right answers before the lines": lambda logs: logs.edit(lambda rows: [*map(_all_right, rows), *rows]),
+    "another model's lines appended": lambda logs: logs.edit(lambda rows: [*rows, *_of_other_model(logs)]),
+    "another model's lines before": lambda logs: logs.edit(lambda rows: [*_of_other_model(logs), *rows]),
+    "half the lines from another model": lambda logs: logs.edit(lambda rows: _mixed(rows, _of_other_model(logs))),
+    "the whole log from another model": lambda logs: logs.edit(lambda rows: _of_other_model(logs)),
+    "another model's lines with other numbers": lambda logs: logs.edit(
+        lambda rows: [*rows, *({**row, "doc_id": row["doc_id"] + 60} for row in _of_other_model(logs))]
+    ),
+    "another task's log": lambda logs: shutil.copy(logs.of("org__one", OTHER), logs.log),
+    "another task's lines appended": lambda logs: logs.write(
+        [*logs.lines(), *logs.of("org__one", OTHER).read_bytes().splitlines(keepends=True)]
+    ),
+    "the log under another task's name": lambda logs: logs.log.rename(
+        logs.log.with_name(logs.log.name.replace(TASK, "russian_regions_shots"))
+    ),
+    "scores edited": lambda logs: logs.edit(lambda rows: _set(rows, lambda row: True, exact_match=1)),
+    "one score edited": lambda logs: logs.edit(lambda rows: _set(rows, lambda row: row["doc_id"] == 3, exact_match=1)),
+    "scores of two documents swapped": lambda logs: logs.edit(
+        lambda rows: _set(_set(rows, lambda row: row["doc_id"] == 0, exact_match=0), lambda row: row["doc_id"] == 1,
+                          exact_match=1)),
+    "a score as text": lambda logs: logs.edit(lambda rows: _set(rows, lambda row: row["doc_id"] < 9, exact_match="1")),
+    "a score above 1": lambda logs: logs.edit(lambda rows: _set(rows, lambda row: row["doc_id"] < 9, exact_match=2)),
+    "scores removed": lambda logs: logs.edit(lambda rows: _set(rows, lambda row: True, metrics=[])),
+    "groups edited": lambda logs: logs.edit(
+        lambda rows: _set(rows, lambda row: True, group_exact_match=[0, 1, 1])),
+    "responses edited": lambda logs: logs.edit(
+        lambda rows: [{**row, "resps": [[f"Ответ: {row['doc']['outputs']}"]]} for row in rows]),
+    "strict responses edited whole": lambda logs: logs.edit(
+        lambda rows: [{**_all_right(row), "exact_match": row["exact_match"]} if _strict(row) else row for row in rows]),
+    "responses edited in every place": lambda logs: logs.edit(
+        lambda rows: [{**_all_right(row), "exact_match": row["exact_match"],
+                       "group_exact_match": row["group_exact_match"]} for row in rows]),
+    "extractions edited": lambda logs: logs.edit(lambda rows: _set(rows, _flexible, filtered_resps=["А"])),
+    "references edited": lambda logs: logs.edit(
+        lambda rows: _change_docs(rows, lambda doc: doc.update(outputs="А"))),
+    "types edited": lambda logs: logs.edit(
+        lambda rows: _change_docs(rows, lambda doc: doc["meta"].update(task_type=1))),
+    "a document without fields": lambda logs: logs.edit(
+        lambda rows: _change_docs(rows[:5], lambda doc: doc.pop("meta"))),
+    "filters renamed": lambda logs: logs.edit(lambda rows: _set(rows, _strict, filter="flexible-extract")),
+    "an unknown filter": lambda logs: logs.edit(lambda rows: _set(rows, _strict, filter="x")),
+    "numbers of documents shifted": lambda logs: logs.edit(
+        lambda rows: [{**row, "doc_id": row["doc_id"] + 1} for row in rows]),
+    "lines in another order": lambda logs: logs.write(logs.lines()[::-1]),
+    "noise within a line": lambda logs: logs.write([*logs.lines()[:7], b'{"doc_id": 7}\n', *logs.lines()[8:]]),
+    "no UTF-8": lambda logs: logs.log.write_bytes(logs.log.read_bytes().replace("Ответ".encode(), b"\xff", 9)),
+    "no results file": lambda logs: logs.results.unlink(),
+    "a results file of another run": lambda logs: shutil.copy(
+        next((logs.folder / "org__two").glob("results_*.json")), logs.results),
+    "a results file without the task": lambda logs: logs.restate(lambda content: content["results"].pop(TASK)),
+    "a results file without hashes": lambda logs: logs.restate(lambda content: content.pop("task_hashes")),
+    "a results file with other scores": lambda logs: logs.restate(
+        lambda content: content["results"][TASK].update({"exact_match,strict-match": 0.9})),
+    "a results file with another count": lambda logs: logs.restate(
+        lambda content: content["n-samples"][TASK].update(effective=30)),
+    "a results file with another version": lambda logs: logs.restate(
+        lambda content: content["versions"].update({TASK: 0.5})),
+    "a broken results file": lambda logs: logs.results.write_bytes(b'{"results"'),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sound(results, environment, tmp_path_factory) -> dict[str, Shown]:
+    """What each command shows of the undamaged logs."""
+    logs = Logs(Path(shutil.copytree(results, tmp_path_factory.mktemp("sound") / "results")))
+    shown = {"compare": compare(logs)[0], "submit": submit(logs)[0]}
+    shown |= {"score": score(logs)[0], "judge": judge(logs, environment)[0]}
+    shown["compare again"] = compare(logs)[0]
+    assert all(shown.values())
+    return shown
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_no_wrong_number_without_a_mark(damage, results, environment, sound, tmp_path):
+    logs = Logs(Path(shutil.copytree(results, tmp_path / "results")))
+    DAMAGES[damage](logs)
+    for name, (shown, said) in {
+        "compare": compare(logs), "submit": submit(logs), "score": score(logs), "judge": judge(logs, environment),
+    }.items():  # fmt: skip
+        check(shown, said, sound[name], f"{name}: {damage}")
+        if damage == "none":
+            assert shown.keys() == sound[name].keys()
+            assert not any(marked for _, marked in shown.values())
+    check(*compare(logs), sound["compare again"], f"compare with the files of score and judge: {damage}")
+
+
+@st.composite
+def edits(draw: st.DrawFn) -> Callable[[Rows, Rows], Rows]:
+    """A random damage: rows of a log and of another model's log become other rows."""
+    kind = draw(st.sampled_from(["drop", "double", "swap", "cut", "append", "replace", "edit", "rename"]))
+    one, two = draw(st.integers(0, 119)), draw(st.integers(0, 119))
+    low, high = min(one, two), max(one, two)
+    field = draw(st.sampled_from(["exact_match", "resps", "filtered_resps", "filter", "doc_id", "doc_hash", "metrics"]))
+
+    def damage(rows: Rows, other: Rows) -> Rows:
+        low_, high_ = min(low, len(rows) - 1), min(high, len(rows) - 1)
+        if low_ < 0:
+            return rows
+        if kind == "drop":
+            return [*rows[:low_], *rows[high_ + 1 :]]
+        if kind == "double":
+            return [*rows, *rows[low_ : high_ + 1]]
+        if kind == "swap":
+            rows[low_], rows[high_] = rows[high_], rows[low_]
+        if kind == "cut":
+            return rows[:high_]
+        if kind == "append":
+            return [*rows, *other[low:high]]
+        if kind == "replace":
+            return [*rows[:low_], *other[low:high], *rows[high_:]]
+        if kind == "edit" and field in rows[high_]:
+            rows[low_] = {**rows[low_], field: rows[high_][field]}
+        if kind == "rename":
+            rows[low_] = {**rows[low_], "filter": rows[high_]["filter"]}
+        return rows
+
+    return damage
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(damages=st.lists(edits(), min_size=1, max_size=3))
+def test_random_damage_gives_no_wrong_number_without_a_mark(results, sound, tmp_path_factory, damages):
+    logs = Logs(Path(shutil.copytree(results, tmp_path_factory.mktemp("random") / "results")))
+    other = _of_other_model(logs)
+    for damage in damages:
+        logs.edit(lambda rows, damage=damage: damage(rows, other))
+    for name, (shown, said) in {
+        "compare": compare(logs), "submit": submit(logs), "score": score(logs),
+    }.items():  # fmt: skip
+        check(shown, said, sound[name], name)

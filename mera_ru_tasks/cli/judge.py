@@ -31,7 +31,7 @@ def judge(run: Runs, data: References = None) -> None:
     from mera_ru_tasks.logs import rescore, sidecar
 
     settings = config.require()
-    logs = rescore.our_logs(run)
+    logs = rescore.our_logs(run, say)
     sidecar.require_writable(logs)
     note_unused_data(logs, data)
     responses, complete = read_usable_responses(logs)

@@ -23,7 +23,7 @@ def score(run: Runs, data: References = None) -> None:
     from mera_ru_tasks.errors import DataError
     from mera_ru_tasks.logs import rescore, sidecar
 
-    logs = rescore.our_logs(run)
+    logs = rescore.our_logs(run, say)
     sidecar.require_writable(logs)
     note_unused_data(logs, data)
     responses, complete = read_usable_responses(logs)

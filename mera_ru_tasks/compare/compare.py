@@ -118,7 +118,10 @@ def compare_runs(
         found = results.task_results(task, of_task, family, levels, [one for one in scores if one.task == task])
         rows += found.rows
         pairs += found.pairs
-        slices += breakdowns.slices(of_task, docs, levels)
+        # Documents of a log that is not whole may be another task's, which would divide this one's in another way.
+        whole = [entry for entry in of_task if not entry.incomplete]
+        docs = {key: answer.doc for entry in whole for key, answer in entry.answers.items()}
+        slices += breakdowns.slices(whole, docs, levels) if docs else []
         gaps += breakdowns.format_gaps(of_task)
     means = results.mean_results(Results(rows, pairs), _suite, family)
     spreads = breakdowns.spreads(slices)

@@ -292,8 +292,8 @@ def _pair(
         return replace(pair, why_not=(note("no-common-score", baseline=other),))
     about_measure = differing or tuple(judge_notes(entry, measure))
     part = _common_part(pair, paired.estimate.n, max(scores[model].n, scores[other].n))
-    if entry.is_unverified(measure) or base.is_unverified(measure):
-        part = (*part, note("unverified", task=task))
+    if not part and (entry.is_unverified(measure) or base.is_unverified(measure)):
+        part = (note("unverified", task=task),)
     return replace(pair, difference=paired, notes=(*found.differences, *found.notes, *about_measure, *part))
 
 

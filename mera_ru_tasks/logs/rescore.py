@@ -6,7 +6,7 @@ The scores come from the functions that the harness calls; `sidecar.py` aggregat
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,18 +28,24 @@ if TYPE_CHECKING:
     from mera_ru_tasks.judge.config import Settings
 
 
-def our_logs(paths: Iterable[Path]) -> list[TaskLog]:
+def our_logs(paths: Sequence[Path], say: Callable[[str], None] = lambda text: None) -> list[TaskLog]:
     """Find the newest log of each model and task under `paths`, only of this package's tasks.
+
+    Args:
+        paths: as in `find_logs`.
+        say: called with a note on older logs that are left out.
 
     Raises:
         RunError: there is none, or a path is wrong.
     """
-    found = newest(find_logs(paths))
-    ours = [log for log in found if is_ours(log)]
-    if not ours:
-        names = ", ".join(sorted({log.task for log in found}))
+    found = [log for log in find_logs(paths) if is_ours(log)]
+    if not found:
+        names = ", ".join(sorted({log.task for log in find_logs(paths)}))
         raise RunError(f"The logs are of other tasks ({names}). Name a run of this package's tasks, such as mera_ru.")
-    return ours
+    chosen = newest(found)
+    if older := ", ".join(str(log.file) for log in found if log not in chosen):
+        say(f"Note: only the newest log of each model and task is used; left out: {older}")
+    return chosen
 
 
 @dataclass(frozen=True)

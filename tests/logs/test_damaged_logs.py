@@ -110,7 +110,8 @@ def _sidecar(called: Any, logs: Logs, pattern: str) -> tuple[Shown, str]:
                 if "," in name and "_stderr" not in name:
                     assert numbers["alias"] in called.stdout, "the table is marked too"
                     shown[content["model_name"], task, name] = value, marked
-    return shown, called.stderr + str(called.exception or "")
+    notes = [line for line in called.stdout.splitlines() if line.startswith("Note: ")]
+    return shown, "\n".join([called.stderr, str(called.exception or ""), *notes]).strip()
 
 
 def compare(logs: Logs) -> tuple[Shown, str]:

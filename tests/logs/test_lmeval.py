@@ -15,6 +15,7 @@ from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_O
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.logs.lmeval import find_logs, newest
 from mera_ru_tasks.logs.reader import Sample, parse_samples, read_log
+from mera_ru_tasks.logs.rescore import present_version
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from tests.support.scripted import reference, run
 from tests.support.synthetic import write_data
@@ -63,7 +64,7 @@ def test_every_way_to_point_at_a_run_finds_its_logs(output):
 def test_a_log_knows_its_run(output):
     first, second = (log for log in find_logs([output]) if log.task == "enantiosemy")
     assert first.run.date < second.run.date
-    assert (second.num_fewshot, second.version, second.size, second.scored) == (0, 1.0, 8, 8)
+    assert (second.num_fewshot, second.version, second.size, second.scored) == (0, present_version("enantiosemy"), 8, 8)
     assert second.config["generation_kwargs"]["do_sample"] is False
     assert second.run.config["limit"] is None
     assert second.scores["exact_match,strict-match"] == 1.0

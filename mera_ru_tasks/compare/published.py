@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mera_ru_tasks.compare.load import Measure
 from mera_ru_tasks.compare.stats import Estimate, wilson
 from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.logs.reader import Measure
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import suggest
 

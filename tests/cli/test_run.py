@@ -13,6 +13,8 @@ import pytest
 from tests.support.environments import Environment, make_environment
 from tests.support.rows import data_folder, riddle
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory, wheel: Path, lean_lm_eval: Path) -> Environment:

@@ -15,6 +15,7 @@ import pytest
 import typer
 from accelerate.commands.launch import launch_command_parser
 from lm_eval._cli import HarnessCLI
+from pip._internal.commands import create_command
 
 from mera_ru_tasks.cli import app
 from tests.support.documents import REPOSITORY, blocks, each_document, spans, text_of
@@ -29,7 +30,7 @@ def commands(block: str) -> Iterator[list[str]]:
             while words and re.fullmatch(r"export|[A-Z_]+=.*", words[0]):
                 words.pop(0)
             if words and not words[0].startswith("#"):
-                yield words
+                yield [words[0].lstrip("%!"), *words[1:]]  # as in a notebook's cell
 
 
 def check_mera_ru(arguments: Sequence[str]) -> None:
@@ -145,6 +146,8 @@ def test_each_option_named_in_passing_exists(document: Path, pytestconfig: pytes
     for span in spans(document):
         for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span):
             if "pytest" in span:
-                pytestconfig.getoption(option)  # which raises where pytest has no such option
+                pytestconfig.getoption(option)  # which raises if pytest has no such option
+            elif span.startswith("pip "):
+                assert create_command("install").parser.has_option(option), span
             else:
                 assert option in known_options(), span

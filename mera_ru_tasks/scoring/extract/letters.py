@@ -77,9 +77,9 @@ def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
     following = WORD.search(line, place.end())
     if following is None or (not letter and place[0].islower() and line[place.end()] in ". "):
         return following is not None
-    if len(following[0]) == 1 or following[0].lower() == "and":
-        return False
     gap = line[place.end() : following.start()].strip()
+    if len(following[0]) == 1 or following[0].lower() == "and":
+        return not gap and place[0] in _ONE_LETTER_WORDS and following[0] in "вксоу"  # «Я в этом …»
     if place[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper():
         return True
     is_plain = gap == "" and (kind_of(following[0]) not in _JUDGING or following[0] == "не")

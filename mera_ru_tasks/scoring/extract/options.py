@@ -33,7 +33,7 @@ _EXCEPT = re.compile(r"\W*вс[её]\b[^.\n]{0,40}\bкроме\b", re.IGNORECASE
 _HEADING = frozenset({"lead", "link", "choice", "approval", "topic"})
 # Kinds of words with which a sentence does not give the letters that end it.
 _NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "example", "retraction"})
-_MOST_WORDS_BEFORE = 10
+_MOST_WORDS_BEFORE, _MOST_LISTED = 10, 3
 
 
 class Item(NamedTuple):
@@ -75,7 +75,7 @@ def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]
         word = WORD.search(line)
         closed = closed or (word is not None and kind_of(word[0]) == "reason")
         more = items_of(line, choices, texts) if word and not closed else []
-        if more is None:
+        if more is None and len(tokens_of(line)) <= _MOST_LISTED:
             return Answer([], code="out-of-range")
         is_near = is_heading or not gap or first.style != "bare"
         if more and all(item.style == first.style for item in more) and is_near:
@@ -125,7 +125,7 @@ def _verdict(text: str) -> str:
     bare = text.strip(' .,;:()="—–-')
     if bare.lower() in _VERDICTS or _SHARE.match(bare):
         return _VERDICTS.get(bare.lower(), "share")
-    kinds = list(itertools.islice((kind for kind in kinds_of(text) if kind not in ("link", "lead")), 2))
+    kinds = list(itertools.islice((kind for kind in kinds_of(text) if kind != "link"), 2))
     return "wrong" if kinds == ["negation", "approval"] else _VERDICT_OF_KIND.get(kinds[0], "") if kinds else ""
 
 

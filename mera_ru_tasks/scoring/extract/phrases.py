@@ -23,7 +23,7 @@ _NO_ANSWER = re.compile(
 # Words that name no things, by their endings.
 _VERB = re.compile(r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите|айте)$")
 _VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать)$")
-_ADVERB = re.compile(r".*(?:[иоы]чн|есн|идн|ожн|ельн|енн|анн|ивн)о$")
+_ADVERB = re.compile(r".*(?:[иоы]чн|есн|идн|ожн|ельн|енн|анн|ивн|[рштж]ен|ан)о$")
 _PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
 _ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
 _PREPOSITION = re.compile(r"(?:.*\b)?(?:[вкосу]|[вс]о|об|на|из|под?|про|от|до|за|для|без|при|через)(?: |$)$", re.DOTALL)
@@ -185,27 +185,26 @@ def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:
 def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
     """Return the phrase that a clause names: what is left of it without the words of the table."""
     runs: list[list[re.Match[str]]] = [[]]
+    approved: list[re.Match[str]] = []  # the words directly behind «подходит»
+    before = ""
     for token, kind in zip(clause.tokens, clause.kinds, strict=True):
         if kind or len(token[0]) == 1:
             runs.append([])
+            before = kind
         else:
             runs[-1].append(token)
+            approved = runs[-1] if before == "approval" else approved
     runs = [run for run in runs if run]
-    if not runs:
-        key = fold(clause.text)
-        return Mention(frozenset({key}), True) if key in given else Mention()
-    keys = [
-        fold(clause.text[first.start() : last.end()])
-        for first, last in [(runs[0][0], runs[-1][-1]), *((run[0], run[-1]) for run in runs)]
-    ]
-    is_first = runs[0][0] is clause.tokens[0]
-    same = given.intersection(keys)
-    if same:
+    keys = [fold(clause.text[run[0].start() : run[-1].end()]) for run in runs]
+    whole = fold(clause.text[runs[0][0].start() : runs[-1][-1].end()] if runs else clause.text)
+    is_first = bool(runs) and runs[0][0] is clause.tokens[0]
+    if same := given.intersection([whole, *keys]):
         return Mention(same, True, first=is_first)
     if "denial" in clause.kinds or "negation" in clause.kinds:
-        named = (key for run, key in zip(runs, keys[1:], strict=True) if _may_name(clause, run))
+        named = (key for run, key in zip(runs, keys, strict=True) if _may_name(clause, run))
         return Mention(frozenset(named), "negation" not in clause.kinds)
-    if not _NOT_NAMING.isdisjoint(clause.kinds) or not _may_name(clause, runs[0]):
+    run = runs[0] if len(runs) == 1 else approved
+    if not run or not _NOT_NAMING.isdisjoint(clause.kinds) or not _may_name(clause, run):
         return Mention()
-    alone = len(runs) == len(runs[0]) == 1 and set(clause.kinds) <= {"", "lead", "link"}
-    return Mention(frozenset({keys[1]}), True, alone, is_first)
+    alone = len(runs) == len(run) == 1 and set(clause.kinds) <= {"", "lead", "link"}
+    return Mention(frozenset({keys[runs.index(run)]}), True, alone, is_first)

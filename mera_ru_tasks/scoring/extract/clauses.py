@@ -30,7 +30,7 @@ _NO = ("нет", "no")
 _SHORT, _LONG, _FIRST_WORDS = 20, 120, 8
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
 # Words of these kinds announce that a clause gives what it names.
-_GIVING = frozenset({"turn", "addition", "others", "approval", "or"})
+_GIVING = frozenset({"turn", "addition", "approval", "or"})
 
 
 class Clause(NamedTuple):
@@ -46,13 +46,14 @@ class Mention(NamedTuple):
     """The candidates that a clause names: letters or folded phrases.
 
     `statement` is True if the clause could give them, since it says nothing else; `alone` if it gives them even without
-    a word that says so, unless the sentence says more; `first` if it begins with one of them.
+    a word that says so, unless the sentence says more; `first` if it begins with one of them; `closed` for letters, of which there are few.
     """
 
     candidates: frozenset[str] = frozenset()
     statement: bool = False
     alone: bool = False
     first: bool = False
+    closed: bool = False
 
 
 class Objection(NamedTuple):
@@ -81,7 +82,12 @@ def clauses_of(sentence: str) -> list[Clause]:
     """Split a sentence into its clauses, without those that have no words."""
     pieces = [*_CLAUSE_END.split(sentence), ""]
     parts = ((text, tokens_of(text), sign.strip()[:1]) for text, sign in zip(pieces[::2], pieces[1::2], strict=True))
-    return [Clause(text, words, [kind_of(word[0]) for word in words], sign) for text, words, sign in parts if words]
+    clauses = [Clause(text, words, [kind_of(word[0]) for word in words], sign) for text, words, sign in parts if words]
+    for _, _, kinds, _ in clauses:
+        for number in range(len(kinds) - 1):
+            if kinds[number] == "negation" and kinds[number + 1] == "denial":
+                kinds[number : number + 2] = ["addition", "addition"]  # «не исключено»
+    return clauses
 
 
 def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause], Mention]) -> Objection | None:
@@ -135,11 +141,12 @@ class _Stance:
         clauses = clauses_of(sentence)
         if _HYPOTHETICAL.search(sentence.lower()):
             return None
-        seeming = announced = explains = False
+        seeming = announced = explains = closes = False
         code, others, alone, denied = "", frozenset[str](), frozenset[str](), frozenset[str]()
         for clause, following in zip(clauses, [*clauses[1:], None], strict=False):
             mention = self.mention_in(clause)
-            seeming = "seeming" in clause.kinds or (seeming and clause.tokens[0][0].lower() not in ("но", "однако"))
+            seeming = seeming and clause.tokens[0][0].lower() not in ("но", "однако")
+            seeming = seeming or ("seeming" in clause.kinds and "condition" not in clause.kinds)
             explains = explains or "reason" in clause.kinds
             if "retraction" in clause.kinds and "" not in clause.kinds[: clause.kinds.index("retraction")]:
                 return Objection("retracted", sentence)
@@ -158,14 +165,17 @@ class _Stance:
                     code = code or ("joined" if "or" in clause.kinds else "another")
                 elif mention.alone:
                     alone |= other
-                announced = announced or (gives and "" not in clause.kinds)
+                    closes = mention.closed and following is None and len(other) == 1
+                is_heading = "choice" in clause.kinds and not {"others", "addition"}.isdisjoint(clause.kinds)
+                announced = announced or (gives and "" not in clause.kinds) or is_heading
             is_defined = clause.sign in _DASHES and following is not None and "" in following.kinds  # «дыра — кратер»
             self.says_more |= is_defined if mention.alone else "" in clause.kinds
             self.last = mention.candidates or self.last
         if others - denied:
             return Objection(code, sentence, others - denied)
         alone -= denied
-        return Objection("joined", sentence, alone) if alone and not (self.says_more or explains) else None
+        is_given = alone and not explains and (closes or not self.says_more)
+        return Objection("joined", sentence, alone) if is_given else None
 
     def _denied_by(self, clause: Clause, mention: Mention, following: Clause | None) -> frozenset[str] | None:
         """Return the candidates that a clause denies, perhaps none of those in question; None if it denies nothing."""
@@ -177,6 +187,12 @@ class _Stance:
             if kind == "denial" and (number == 0 or clause.kinds[number - 1] != "negation"):
                 if word in _NO and "" in clause.kinds:
                     continue  # «нет сомнений»
+                if (
+                    word in _NO
+                    and following is not None
+                    and following.kinds[:2] in (["negation", ""], ["negation", "link"])
+                ):
+                    return frozenset()  # «нет, не Б»
             elif kind != "negation" or number + 1 == len(clause.kinds):
                 continue
             elif next_kind not in ("approval", "addition") and clause.tokens[number + 1][0] not in ("так", "то"):

@@ -120,4 +120,8 @@ def letter_mention(clause: Clause, choices: str) -> Mention:
     others = [kind for token, kind in zip(clause.tokens, clause.kinds, strict=True) if token.start() not in places]
     is_first = clause.tokens[0].start() in places
     is_pure = "" not in others
-    return Mention(frozenset(letter for letter, _ in found), is_pure or "approval" in others, is_pure, is_first)
+    numbers = [number for number, token in enumerate(clause.tokens) if token.start() in places]
+    is_last = clause.text[clause.tokens[numbers[-1]].end() :][:1] in ("", ";") if numbers else False
+    is_last = is_last and clause.kinds[numbers[0] - 1] in ("", "choice") and numbers[0] > 0
+    is_stated = is_pure or "approval" in others or is_last
+    return Mention(frozenset(letter for letter, _ in found), is_stated, is_pure, is_first, closed=True)

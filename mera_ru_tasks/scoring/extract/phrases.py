@@ -23,8 +23,9 @@ _NO_ANSWER = re.compile(
 # Words that name no things, by their endings.
 _VERB = re.compile(r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите|айте)$")
 _VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать)$")
-_ADVERB = re.compile(r".*(?:[иоы]чн|есн|идн|ожн|ельн|енн|анн|ивн|[рштж]ен|ан)о$")
+_ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|енн|анн|ивн|[рштж]ен|ан)о$")
 _PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
+_NO_VOWEL = re.compile(r"[а-я](?:[бвгджзклмнпрстфхцчшщ]*)$")
 _ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
 _PREPOSITION = re.compile(r"(?:.*\b)?(?:[вкосу]|[вс]о|об|на|из|под?|про|от|до|за|для|без|при|через)(?: |$)$", re.DOTALL)
 # Kinds of words that a clause naming a candidate does not have.
@@ -135,7 +136,7 @@ def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
 
 def _is_name(words: list[str]) -> bool:
     """Return True if the words may name a thing: they describe nothing and say nothing."""
-    if words[0].isalpha() and len(words[0]) == len(words) == 1:
+    if len(words) == 1 and _NO_VOWEL.match(words[0]):
         return False
     if _PREPOSITION.match(words[0]) or _PARTICIPLE.match(words[0]) or any(map(_VERB.match, words)):
         return False
@@ -179,7 +180,10 @@ def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:
     """Return True if neighbouring words of a clause may name a thing that it speaks of."""
     before = clause.text[: run[0].start()]
     is_behind_preposition = _PREPOSITION.match(before if before[:1].isspace() else before.lower())
-    return not is_behind_preposition and len(run) <= _MOST_NAMED and _is_name([token[0].lower() for token in run])
+    words = [token[0].lower() for token in run]
+    while len(words) > 1 and _VERB.match(words[0]):
+        del words[0]  # «нравится мост»
+    return not is_behind_preposition and len(run) <= _MOST_NAMED and _is_name(words)
 
 
 def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
@@ -190,7 +194,7 @@ def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
     for token, kind in zip(clause.tokens, clause.kinds, strict=True):
         if kind or len(token[0]) == 1:
             runs.append([])
-            before = kind
+            before = before if kind in ("link", "narrowing", "addition") else kind
         else:
             runs[-1].append(token)
             approved = runs[-1] if before == "approval" else approved

@@ -46,7 +46,7 @@ class Mention(NamedTuple):
     """The candidates that a clause names: letters or folded phrases.
 
     `statement` is True if the clause could give them, since it says nothing else; `alone` if it gives them even without
-    a word that says so, unless the sentence says more; `first` if it begins with one of them; `closed` for letters, of which there are few.
+    a word that says so, unless the sentence says more; `first` if it begins with one of them; `closed` for letters.
     """
 
     candidates: frozenset[str] = frozenset()

@@ -79,7 +79,7 @@ def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
         return following is not None
     gap = line[place.end() : following.start()].strip()
     if len(following[0]) == 1 or following[0].lower() == "and":
-        return not gap and place[0] in _ONE_LETTER_WORDS and following[0] in "вксоу"  # «Я в этом …»
+        return not letter and not gap and following[0] in "вксоу"  # «Я в этом …»
     if place[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper():
         return True
     is_plain = gap == "" and (kind_of(following[0]) not in _JUDGING or following[0] == "не")

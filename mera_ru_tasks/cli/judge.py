@@ -17,13 +17,13 @@ def judge(run: Runs, data: References = None) -> None:
     """Have an LLM judge logged responses: judge_score and group_judge_score, without the model.
 
     The judge is any server that speaks OpenAI's chat protocol, named by the environment: LM_EVAL_JUDGE_API_BASE,
-    LM_EVAL_JUDGE_MODEL, and LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The run must be made with --log_samples and
-    --output_path. Verdicts are kept as they come, so a second call asks only for what is missing. Writes
-    judged_JUDGE_TASK_DATE.jsonl and judged_results_JUDGE_DATE.json beside the logs.
+    LM_EVAL_JUDGE_MODEL and, if it needs a key, LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The run must be made with
+    --log_samples and --output_path. Verdicts are kept as they come, so a second call asks only for what is missing.
+    Writes judged_JUDGE_TASK_DATE.jsonl and judged_results_JUDGE_DATE.json beside the logs.
 
     \b
     Example:
-      export LM_EVAL_JUDGE_API_BASE=http://localhost:8000/v1 LM_EVAL_JUDGE_MODEL=JUDGE LM_EVAL_JUDGE_API_KEY=none
+      export LM_EVAL_JUDGE_API_BASE=http://localhost:8000/v1 LM_EVAL_JUDGE_MODEL=JUDGE
       mera-ru judge results
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     from mera_ru_tasks.judge import config

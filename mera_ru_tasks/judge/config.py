@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,11 @@ PROMPT = "LM_EVAL_JUDGE_PROMPT"
 EXTRA = "LM_EVAL_JUDGE_EXTRA"
 SKIP_EXACT = "LM_EVAL_JUDGE_SKIP_EXACT"
 
+# Sent to servers that need no key, since the SDK requires one.
+NO_KEY = "none"
+# MERA's variable of the same name holds the prompt itself, with placeholders such as `{reference_answer}`.
+_INLINE_PROMPT = re.compile(r"\n|\{\w+\}|\{\{")
+
 # Request fields that the judge sets itself: other values would break its questions or the parsing of replies.
 _OUR_FIELDS = ("messages", "model", "n", "response_format", "stream")
 
@@ -36,9 +42,9 @@ class Settings:
     """Which judge is asked, and how.
 
     Attributes:
-        api_base: the address of the OpenAI-compatible server, including `/v1`.
+        api_base: the address of the OpenAI-compatible server, with or without `/v1` (see `run.check`).
         model: the judge's name there.
-        key: the API key; never shown in the settings' representation.
+        key: the API key, `NO_KEY` for a server without keys; never shown in the settings' representation.
         cache: the file that keeps verdicts.
         concurrency: the number of questions that are open at a time.
         timeout: the longest time of one request in seconds.
@@ -93,9 +99,12 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
         return None
     values = {name: value.strip() for name, value in environment.items() if value.strip()}
     key_name = API_KEY if API_KEY in values else OPENAI_KEY
-    for name, what in ((API_BASE, "the server's address"), (MODEL, "the judge's name"), (key_name, "its API key")):
+    for name, what in ((API_BASE, "the server's address"), (MODEL, "the judge's name")):
         if name not in values:
-            raise JudgeError(_lacks(name, what))
+            raise JudgeError(
+                f"A judge is configured, but {name} ({what}) is not set. Set it, or unset {API_BASE}, {MODEL} and "
+                f"{API_KEY}."
+            )
 
     def read(name: str, parse: Callable[[str], T], default: T) -> T:
         return parse(values[name]) if name in values else default
@@ -103,11 +112,11 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
     return Settings(
         api_base=_address(values[API_BASE]),
         model=values[MODEL],
-        key=_key(key_name, values[key_name]),
+        key=_key(key_name, values.get(key_name, NO_KEY)),
         cache=read(CACHE, expanded, default_cache(values)),
         concurrency=read(CONCURRENCY, _concurrency, Settings.concurrency),
         timeout=read(TIMEOUT, _timeout, Settings.timeout),
-        prompt=read(PROMPT, expanded, Settings.prompt),
+        prompt=read(PROMPT, _prompt, Settings.prompt),
         extra=read(EXTRA, _extra, Settings.extra),
         skip_exact=read(SKIP_EXACT, _switch, Settings.skip_exact),
     )
@@ -117,7 +126,9 @@ def require() -> Settings:
     """Read the settings; raise JudgeError if no judge is configured."""
     settings = from_environment()
     if settings is None:
-        raise JudgeError(f"No judge is configured. Set {API_BASE}, {MODEL} and {API_KEY} or {OPENAI_KEY}.")
+        raise JudgeError(
+            f"No judge is configured. Set {API_BASE}, {MODEL} and, if the server needs a key, {API_KEY} or {OPENAI_KEY}."
+        )
     return settings
 
 
@@ -125,15 +136,6 @@ def default_cache(environment: Mapping[str, str]) -> Path:
     """Return the default file of the cache (XDG Base Directory Specification)."""
     root = Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     return root / "mera-ru-tasks" / "judge.sqlite"
-
-
-def _lacks(name: str, what: str) -> str:
-    if name == OPENAI_KEY:
-        return (
-            f"A judge is configured, but its API key is in neither {API_KEY} nor {OPENAI_KEY}. "
-            f"Set one of them; if the server needs no key, set any word."
-        )
-    return f"A judge is configured, but {name} ({what}) is not set. Set it, or unset {API_BASE}, {MODEL} and {API_KEY}."
 
 
 def _address(value: str) -> str:
@@ -158,6 +160,16 @@ def _key(name: str, value: str) -> str:
     if not (value.isascii() and value.isprintable() and " " not in value):
         raise JudgeError(f"{name} holds characters that no API key can have. Copy the key again.")
     return value
+
+
+def _prompt(value: str) -> Path:
+    if _INLINE_PROMPT.search(value):
+        raise JudgeError(
+            f"{PROMPT} holds the text of a prompt, as for MERA's judge. This package expects the name of a Jinja file. "
+            "Write the prompt into a file, with {{ task }} for the instruction, {{ reference }} for the reference "
+            "answer and {{ answer }} for the answer to judge, and ask for one of the integers 0, 1 and 2."
+        )
+    return expanded(value)
 
 
 def _concurrency(value: str) -> int:

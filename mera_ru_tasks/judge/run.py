@@ -26,7 +26,7 @@ from mera_ru_tasks.judge.client import (
     parse_verdict,
     run_async,
 )
-from mera_ru_tasks.judge.config import API_BASE, API_KEY, EXTRA, MODEL, OPENAI_KEY, TIMEOUT, Settings
+from mera_ru_tasks.judge.config import API_BASE, API_KEY, EXTRA, MODEL, NO_KEY, OPENAI_KEY, TIMEOUT, Settings
 from mera_ru_tasks.judge.fingerprint import question_key
 from mera_ru_tasks.judge.prompt import Prompt, Skipped, load_prompt, question_for
 
@@ -140,7 +140,7 @@ class _Judging:
         open_questions = self._open_questions()
         first = next(open_questions, None)
         if first is not None:
-            response_format = check(self._settings)
+            self._settings, response_format = check(self._settings)
             run_async(self._ask(itertools.chain([first], open_questions), response_format))
 
     def judgements(self) -> list[Judgement]:
@@ -259,20 +259,21 @@ _RETRIES = 3
 
 
 @functools.lru_cache(maxsize=8)
-def check(settings: Settings) -> ResponseFormat:
+def check(settings: Settings) -> tuple[Settings, ResponseFormat]:
     """Ask the judge a test question, once in a process, so that errors show before hours of generation.
 
     Only a question, not a list of models, shows whether key, model and extra fields are accepted.
 
     Returns:
-        The first of `client.RESPONSE_FORMATS` that the server accepts.
+        The settings, with `/v1` added to the address if the server answers only there, and the first of
+        `client.RESPONSE_FORMATS` that it accepts.
 
     Raises:
         JudgeError: the judge cannot be used; the message says why and how to fix it.
     """
     _require_packages()
-    response_format: ResponseFormat = run_async(_check(settings, load_prompt(settings).preflight()))
-    return response_format
+    found: tuple[Settings, ResponseFormat] = run_async(_check(settings, load_prompt(settings).preflight()))
+    return found
 
 
 def _require_packages() -> None:
@@ -286,11 +287,11 @@ def _require_packages() -> None:
         ) from error
 
 
-async def _check(settings: Settings, question: str) -> ResponseFormat:
+async def _check(settings: Settings, question: str) -> tuple[Settings, ResponseFormat]:
     import openai
 
     try:
-        response_format, completion = await _first_accepted(settings, question)
+        settings, response_format, completion = await _at_address(settings, question)
     except (openai.APIError, MalformedReplyError) as error:
         raise JudgeError(settings.redact(f"{_what_is_wrong(settings, error)} {_WITHOUT}")) from None
     if parse_verdict(completion.text) is None:
@@ -299,7 +300,24 @@ async def _check(settings: Settings, question: str) -> ResponseFormat:
             settings.model,
             settings.redact(completion.text[:200]),
         )
-    return response_format
+    return settings, response_format
+
+
+async def _at_address(settings: Settings, question: str) -> tuple[Settings, ResponseFormat, Completion]:
+    """Ask at the address as it is given and, if there is no such page, at the address with `/v1`, which MERA adds."""
+    import openai
+
+    try:
+        return settings, *await _first_accepted(settings, question)
+    except (openai.APIStatusError, MalformedReplyError) as error:
+        is_absent = isinstance(error, MalformedReplyError) or error.status_code in (404, 405)
+        if not is_absent or settings.api_base.endswith("/v1"):
+            raise
+        versioned = replace(settings, api_base=f"{settings.api_base}/v1")
+        try:
+            return versioned, *await _first_accepted(versioned, question)
+        except (openai.APIError, MalformedReplyError):
+            raise error from None
 
 
 async def _first_accepted(settings: Settings, question: str) -> tuple[ResponseFormat, Completion]:
@@ -334,6 +352,8 @@ def _what_is_wrong(settings: Settings, error: Exception) -> str:
             f"Start its server, correct {API_BASE}, or raise {TIMEOUT}."
         )
     if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
+        if settings.key == NO_KEY:
+            return f"{judge} needs a key ({explain(error)}). Set {API_KEY} or {OPENAI_KEY}."
         return f"{judge} refuses the key ({explain(error)}). Correct {API_KEY} or {OPENAI_KEY}."
     if isinstance(error, openai.NotFoundError):
         return f"{judge} was not found ({explain(error)}). Correct {MODEL}, or {API_BASE}, which usually ends in /v1."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mera_ru_tasks.errors import JudgeError
-from mera_ru_tasks.judge.config import from_environment
+from mera_ru_tasks.judge.config import NO_KEY, from_environment
 
 SET = {
     "LM_EVAL_JUDGE_API_BASE": "http://localhost:8000/v1/",
@@ -54,10 +54,15 @@ def test_the_key_may_be_openais():
     assert from_environment(SET | {"OPENAI_API_KEY": "other"}).key == "sentinel-key"
 
 
-@pytest.mark.parametrize("name", ["LM_EVAL_JUDGE_API_BASE", "LM_EVAL_JUDGE_MODEL", "LM_EVAL_JUDGE_API_KEY"])
+@pytest.mark.parametrize("name", ["LM_EVAL_JUDGE_API_BASE", "LM_EVAL_JUDGE_MODEL"])
 def test_a_required_one_is_missing(name):
     with pytest.raises(JudgeError, match=name):
         from_environment({key: value for key, value in SET.items() if key != name})
+
+
+def test_a_server_may_need_no_key():
+    settings = from_environment({key: value for key, value in SET.items() if key != "LM_EVAL_JUDGE_API_KEY"})
+    assert settings.key == NO_KEY and settings.redact("none of it") == "none of it"
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,9 @@ def test_a_required_one_is_missing(name):
         ("LM_EVAL_JUDGE_EXTRA", "[1]"),
         ("LM_EVAL_JUDGE_EXTRA", '{"messages": []}'),
         ("LM_EVAL_JUDGE_SKIP_EXACT", "maybe"),
+        ("LM_EVAL_JUDGE_PROMPT", "Оцени ответ.\nЭталон: {reference_answer}\nОтвет: {answer}"),
+        ("LM_EVAL_JUDGE_PROMPT", "{instruction} {reference_answer} {answer}"),
+        ("LM_EVAL_JUDGE_PROMPT", "Сравни {{ reference }} и {{ answer }}"),
     ],
 )
 def test_nonsense_is_an_error_that_names_the_variable_and_no_key(name, value):

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.judge.config import NO_KEY, from_environment
 from mera_ru_tasks.judge.prompt import ANSWER_LIMIT, shown_answer
 from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import KEY, many, riddle, scores, settings_for, wrong
@@ -90,6 +91,33 @@ def test_the_form_of_output_is_what_the_server_takes(tmp_path, refuses, trials):
         verdicts = judge(many(5), settings_for(stub, tmp_path))
     assert [(verdict.score, verdict.reason) for verdict in verdicts] == [(0.5, "Неполно.")] * 5
     assert [body.get("response_format", {}).get("type") for body in stub.bodies] == trials + [trials[-1]] * 5
+
+
+@pytest.mark.parametrize("end", ["/v1", "/v1/", "", "/"])
+def test_an_address_with_or_without_its_version(end, tmp_path):
+    with StubJudge(lambda message: 2) as stub:
+        environment = {
+            "LM_EVAL_JUDGE_API_BASE": stub.url.removesuffix("/v1") + end,
+            "LM_EVAL_JUDGE_MODEL": "judge",
+            "LM_EVAL_JUDGE_CACHE": str(tmp_path / "cache.sqlite"),
+        }
+        settings = from_environment(environment)
+        prepare(settings)
+        assert scores(judge(many(3), settings)) == [1.0] * 3
+    assert len(stub.questions) == 3 and len(stub.messages) == 4
+    assert stub.headers[-1]["Authorization"] == "Bearer none"
+
+
+def test_an_address_that_is_wrong_in_either_form_is_named_as_it_was_given(tmp_path):
+    with StubJudge() as stub, pytest.raises(JudgeError) as error:
+        prepare(replace(settings_for(stub, tmp_path), api_base=f"{stub.url}/x"))
+    assert f"{stub.url}/x " in str(error.value) and "/x/v1" not in str(error.value)
+
+
+def test_a_server_that_needs_a_key_says_so(tmp_path):
+    with StubJudge(key="secret") as stub, pytest.raises(JudgeError) as error:
+        prepare(replace(settings_for(stub, tmp_path), key=NO_KEY))
+    assert "LM_EVAL_JUDGE_API_KEY" in str(error.value) and "needs a key" in str(error.value)
 
 
 def test_the_closing_line(tmp_path, caplog):

@@ -127,7 +127,7 @@ def require() -> Settings:
     settings = from_environment()
     if settings is None:
         raise JudgeError(
-            f"No judge is configured. Set {API_BASE}, {MODEL} and, if the server needs a key, {API_KEY} or {OPENAI_KEY}."
+            f"No judge is configured. Set {API_BASE}, {MODEL} and, for a server with keys, {API_KEY} or {OPENAI_KEY}."
         )
     return settings
 

@@ -38,7 +38,7 @@ RULES: Mapping[str, Rule] = {
     "empty-field": Rule("error", "The instruction is empty or shows an empty input, so the question is incomplete."),
     "unknown-type": Rule("error", "The answer format depends on the type."),
     "unknown-prompt": Rule("error", "Without its prompt the row has no instruction."),
-    "duplicate-id": Rule("error", "Responses, logs and submissions are joined by id."),
+    "duplicate-id": Rule("error", "Responses, logs and submissions are joined by id within a split."),
     "no-answer": Rule("error", "No response can match a reference without a word."),
     "unknown-choice": Rule("error", "No response can match a letter that is not an option of the row."),
     "repeated-choice": Rule("error", "No response can match a letter that occurs twice."),
@@ -47,6 +47,7 @@ RULES: Mapping[str, Rule] = {
     "wrong-options": Rule("error", "The row has fewer than two options, or more than the answer format has letters."),
     "unstorable-value": Rule("error", "A prompt, reference, id, type or group with such a value cannot be stored."),
     "missing-outputs": Rule("warning", "The row counts as a closed one and gets no score."),
+    "shared-id": Rule("warning", "A shot is never shown as an example for the test row with its id."),
     "absent-input": Rule("warning", "The card lists the input, but the instruction does not show it."),
     "number-as-text": Rule("warning", "A whole number instead of a text is read as its digits."),
     "text-as-number": Rule("warning", "Digits instead of a whole number are read as the number."),
@@ -125,9 +126,9 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
         splits: the rows.
         benchmark: what the rows must be.
     """
-    seen: dict[int, str] = {}
+    seen: dict[int, tuple[str, str]] = {}
     types: dict[str, tuple[str, str]] = {}
-    for file, rows in splits.values():
+    for split, (file, rows) in splits.items():
         for number, row in enumerate(rows, start=1):
             identity = row_id(row)
             location = f"{file}, row {number}"
@@ -138,13 +139,14 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
             if identity is None:
                 continue
             if identity in seen:
+                other_split, where = seen[identity]
                 yield rule_issue(
-                    "duplicate-id", Location(file, number, identity, "meta.id"),
-                    f"the id is already used in {seen[identity]}",
-                    "Ids must differ over test and shots together: renumber one of the rows.",
+                    "duplicate-id" if other_split == split else "shared-id",
+                    Location(file, number, identity, "meta.id"), f"the id is already used in {where}",
+                    "Ids should differ over test and shots together: renumber one of the rows.",
                 )  # fmt: skip
             else:
-                seen[identity] = location
+                seen[identity] = (split, location)
 
 
 def further_meta(splits: Splits, benchmark: Benchmark) -> list[str]:

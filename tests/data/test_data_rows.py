@@ -44,7 +44,7 @@ def test_each_rule_stops_a_run_or_warns(tmp_path: Path, benchmark: Benchmark, ro
 
 
 def test_the_cases_cover_every_rule() -> None:
-    elsewhere = {"unknown-prompt", "wrong-options"}  # in test_data_files.py and test_own_mistakes.py
+    elsewhere = {"unknown-prompt", "wrong-options", "shared-id"}  # in test_data_files.py, test_data_examples.py, here
     assert {code for *_, code in FAULTS} == RULES.keys() - elsewhere
 
 
@@ -63,13 +63,14 @@ def test_a_field_that_cannot_be_stored_is_left_out_and_others_are_kept(tmp_path:
     assert [doc["meta"] for doc in loaded] == [{"id": 1, "year": 1}, {"id": 2, "year": 2.5}, {"id": 3, "year": None}]
 
 
-def test_an_id_occurs_in_test_and_shots(tmp_path: Path) -> None:
+def test_an_id_in_test_and_shots_is_a_warning(tmp_path: Path) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1), riddle(2)], shots=[riddle(3), riddle(2)])
-    issue = error_of(root, RIDDLES_CLOSED)
-    assert (issue.code, issue.location) == (
-        "duplicate-id", Location(str(root / "riddles" / "shots.json"), 2, 2, "meta.id"),
+    [issue] = [issue for issue in check_data(find_source(RIDDLES_CLOSED, root)).issues if issue.code in RULES]
+    assert (issue.code, issue.severity, issue.location) == (
+        "shared-id", "warning", Location(str(root / "riddles" / "shots.json"), 2, 2, "meta.id"),
     )  # fmt: skip
     assert f"{root / 'riddles' / 'test.json'}, row 2" in issue.message
+    assert [len(docs) for docs in load(RIDDLES_CLOSED, data=root).values()] == [2, 2]
 
 
 def test_the_first_error_is_shown_and_the_rest_counted(tmp_path: Path) -> None:

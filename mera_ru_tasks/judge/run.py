@@ -255,7 +255,8 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
         )
 
 
-_RETRIES = 3
+# One repetition, after half a second: a server that is not there must be reported at once.
+_RETRIES = 1
 
 
 @functools.lru_cache(maxsize=8)

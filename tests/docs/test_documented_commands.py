@@ -99,6 +99,7 @@ CHECKS: dict[str, Callable[[Sequence[str]], None]] = {
     "accelerate": check_accelerate,
     "make": check_make,
     "pip": check_pip,
+    "uv": check_pip,
 }
 
 

@@ -28,19 +28,20 @@ DIFFERENCE = (
 )
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run `lm_eval run` with these arguments, and our own `--no-log-samples`.
+def run(arguments: Sequence[str], *, keep_samples: bool = True) -> None:
+    """Run `lm_eval run` with these arguments.
+
+    Args:
+        arguments: those of `lm_eval run`.
+        keep_samples: whether the samples are kept if there is an `--output_path`, also without `--log_samples`.
 
     Raises:
         TaskError: a task is neither ours nor in `--include_path`, or a check before the run failed.
         OutputError: lm-eval could not write the results.
         SystemExit: lm-eval ended by itself, as after `--help`; status 130 after Ctrl-C.
     """
-    arguments = list(arguments)
-    keep = "--no-log-samples" not in arguments
-    arguments = [argument for argument in arguments if argument != "--no-log-samples"]
     patches.leave_out_other_tasks()
-    patches.check_runs(keep_samples=keep)
+    patches.check_runs(keep_samples=keep_samples)
     try:
         with _noticing_lost_results():
             patches.run_lm_eval(["run", *arguments])

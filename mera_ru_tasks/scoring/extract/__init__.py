@@ -102,7 +102,9 @@ def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat)
         named = phrase_mention(mentioning, given)
         if not letters.candidates:
             return named
-        return letters._replace(statement=letters.statement or named.statement, alone=letters.alone or named.alone)
+        return letters._replace(
+            statement=letters.statement or named.statement, alone=letters.alone or (letters.first and named.statement)
+        )
 
     objection = objection_in(answer.rest, given, mention_in)
     if objection is None:

@@ -155,7 +155,9 @@ class _Stance:
                 if targets & self.given:
                     return Objection("denied", sentence)
                 denied |= targets
-            elif not seeming and "condition" not in clause.kinds:
+            elif "condition" in clause.kinds:
+                announced = announced or "turn" in clause.kinds  # «если точнее, то …»
+            elif not seeming:
                 gives = announced or not _GIVING.isdisjoint(clause.kinds)
                 if mention.candidates < self.given and mention.statement and "narrowing" in clause.kinds:
                     return Objection("narrowed", sentence)
@@ -185,8 +187,8 @@ class _Stance:
             word = clause.tokens[number][0].lower()
             next_kind = clause.kinds[number + 1] if number + 1 < len(clause.kinds) else ""
             if kind == "denial" and (number == 0 or clause.kinds[number - 1] != "negation"):
-                if word in _NO and "" in clause.kinds:
-                    continue  # «нет сомнений»
+                if (word in _NO and "" in clause.kinds) or (word == "ошибка" and number + 1 < len(clause.kinds)):
+                    continue  # «нет сомнений», «ошибка в том, что …»
                 if (
                     word in _NO
                     and following is not None
@@ -195,6 +197,8 @@ class _Stance:
                     return frozenset()  # «нет, не Б»
             elif kind != "negation" or number + 1 == len(clause.kinds):
                 continue
+            elif next_kind in ("lead", "link") and mention.candidates:
+                return mention.candidates  # «не стоит выбирать Б»
             elif next_kind not in ("approval", "addition") and clause.tokens[number + 1][0] not in ("так", "то"):
                 text = clause.text[clause.tokens[number].end() :]
                 targets = self.mention_in(Clause(text, tokens_of(text), clause.kinds[number + 1 :]))

@@ -14,6 +14,8 @@ _LEADING = frozenset({"lead", "choice", "approval", "link", "narrowing", "additi
 _ONE_LETTER_WORDS, _ABBREVIATIONS = frozenset("АВИОУКСЯI"), frozenset("гд")
 # Kinds of words before which «А» is a letter rather than a conjunction: «А тоже подходит».
 _JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
+# Behind these a clause only speaks of an option: «в тексте Б».
+_ABOUT = re.compile("в|на|с|про|об?|от|у|из|для|между|кроме", re.IGNORECASE)
 # One letter, what may stand between two letters of an answer, and a run of them.
 _ONE = re.compile(r"(?<![^\W_])(?!(?:и|and|а также)\b)[^\W\d_](?![^\W_]|[\u0300-\u036f])", re.IGNORECASE)
 _OPEN, _CLOSE = r"[\s\"'{<]{0,4}(?:[(\[](?= ?[^\W\d_] ?[)\]]) ?)?", r"[\s\"')\]}>]{0,4}"
@@ -122,6 +124,7 @@ def letter_mention(clause: Clause, choices: str) -> Mention:
     is_pure = "" not in others
     numbers = [number for number, token in enumerate(clause.tokens) if token.start() in places]
     is_last = clause.text[clause.tokens[numbers[-1]].end() :][:1] in ("", ";") if numbers else False
-    is_last = is_last and clause.kinds[numbers[0] - 1] in ("", "choice") and numbers[0] > 0
+    before = [token for token, kind in zip(clause.tokens[: numbers[0]], clause.kinds, strict=False) if kind != "choice"]
+    is_last = is_last and bool(before) and not _ABOUT.fullmatch(before[-1][0])
     is_stated = is_pure or "approval" in others or is_last
-    return Mention(frozenset(letter for letter, _ in found), is_stated, is_pure, is_first, closed=True)
+    return Mention(frozenset(letter for letter, _ in found), is_stated, is_pure or is_last, is_first, closed=True)

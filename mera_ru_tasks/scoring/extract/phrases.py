@@ -38,6 +38,7 @@ _BREAK = re.compile(
 )
 _LEADING = frozenset({"lead", "addition", "turn"})
 _HEADING = _LEADING | {"choice", "approval"}
+_ANSWER = re.compile("(?:вариант|ответом|верси|выбира|выбер)", re.IGNORECASE)
 _QUOTED_NEXT = re.compile(' ?"')
 _THIS = re.compile(r"\W*(?:это|этот|эта|же|it)\W*", re.IGNORECASE)
 
@@ -194,7 +195,8 @@ def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
     for token, kind in zip(clause.tokens, clause.kinds, strict=True):
         if kind or len(token[0]) == 1:
             runs.append([])
-            before = before if kind in ("link", "narrowing", "addition") else kind
+            is_answer = _ANSWER.match(token[0]) is not None
+            before = "approval" if is_answer else before if kind in ("link", "narrowing", "addition") else kind
         else:
             runs[-1].append(token)
             approved = runs[-1] if before == "approval" else approved
@@ -210,5 +212,7 @@ def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
     run = runs[0] if len(runs) == 1 else approved
     if not run or not _NOT_NAMING.isdisjoint(clause.kinds) or not _may_name(clause, run):
         return Mention()
-    alone = len(runs) == len(run) == 1 and set(clause.kinds) <= {"", "lead", "link"}
-    return Mention(frozenset({keys[runs.index(run)]}), True, alone, is_first)
+    others = [token[0] for token, kind in zip(clause.tokens, clause.kinds, strict=True) if kind]
+    alone = len(runs) == len(run) == 1 and all(map(_THIS.fullmatch, others))
+    closed = run is approved and "approval" not in clause.kinds  # «считать ответом мост»
+    return Mention(frozenset({keys[runs.index(run)]}), True, alone or closed, is_first, closed)

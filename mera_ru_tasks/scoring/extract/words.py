@@ -16,13 +16,14 @@ _TABLE = {
     # Words that deny: alone («неверно»), or before an approving word («не подходит»).
     "negation": "не ни not нельзя вряд",
     "denial": "неверн* неверен неправильн* ошибоч* ложн* ложь ошибка исключ* отпада* отброс* отверг* противореч* "
-    "false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
+    "false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫 ошибкой",
     "approval": "подход* подойд* подойти соответств* годит* годят* верен верна верно верны верный верные верным "
     "правильн* true correct right да yes ✅ ✔ ✓ ☑",
     # Words that take back what was said, or turn to something else.
     "retraction": "передума* ошибся ошиблась ошибаюсь исправл* поправ* меняю заменяю стоп погоди* подожди* отмена "
-    "виноват беру постой* ой упс wait oops correction",
-    "turn": "хотя впрочем точнее вернее правильнее все-таки actually лучше извини* прости* прощения sorry деле скорее",
+    "виноват беру постой* ой упс wait oops correction неправ отказыва* пересмотр*",
+    "turn": "хотя впрочем точнее вернее правильнее все-таки actually лучше извини* прости* прощения sorry деле "
+    "скорее вместо",
     # Words that put another answer beside the first, or speak of other answers.
     "or": "или либо or",
     "addition": "возможн* возможен вероятн* может наверн* также тоже еще альтернатив* запасн* добав* maybe perhaps "
@@ -32,11 +33,11 @@ _TABLE = {
     # Words around an answer that do not change it.
     "lead": "я ну можно стоит загадан* думаю считаю полагаю кажется похоже видимо всего конечно разумеется очевидно "
     "безусловно итак значит следовательно таким образом поэтому итог* вот мне прошу окончательн* финальн* мой "
-    "краткий так что вывод so the is my final",
+    "краткий так что вывод so the is my final хм правда вношу по-моему",
     "link": "это этот эта такой но однако и а в на к под из бы же быть был* будет явля* выбира* выбра* ответить "
-    "самый самом именно все по про случае данном следующ* тут здесь сразу больше and of",
+    "самый самом именно все по про случае данном следующ* тут здесь сразу больше and of то",
     "choice": "ответ ответа ответы ответом вариант* фраз* текст* букв* пункт* опци* продолжени* концовк* отгадк* "
-    "разгадк* слов* языков* единиц* выражение answer* option* choice",
+    "разгадк* слов* языков* единиц* выражение answer* option* choice верси*",
     "topic": "вопрос* загадк* формулировк* услови* контекст* смысл* задани* задач* формат* строк*",
     # Words that make a clause something else than a statement of the answer.
     "condition": "если ли if would",
@@ -56,7 +57,9 @@ _STEMS = re.compile(
     )
 )
 # Kinds of words by which a clause can say something of an answer, and a quick search for those that take it back.
-TELLING = frozenset({"denial", "negation", "approval", "retraction", "turn", "or", "addition", "others", "narrowing"})
+TELLING = frozenset(
+    {"denial", "negation", "approval", "retraction", "turn", "or", "addition", "others", "narrowing", "choice"}
+)
 RETRACTING = re.compile("|".join(word.strip("*") for word in _TABLE["retraction"].split() if len(word) > 3))
 # Marks that stand for a word; a word with hyphens is one.
 MARK = re.compile("[✅✔✓☑❌✗✘✖❎🚫]")

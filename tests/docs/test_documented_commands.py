@@ -18,6 +18,7 @@ from lm_eval._cli import HarnessCLI
 from pip._internal.commands import create_command
 
 from mera_ru_tasks.cli import app
+from mera_ru_tasks.harness import run
 from tests.support.documents import REPOSITORY, blocks, each_document, spans, text_of
 from tests.support.known import known_tasks
 
@@ -130,10 +131,11 @@ def test_each_command_named_in_passing_exists(document: Path) -> None:
 
 @cache
 def known_options() -> set[str]:
-    """Every long option of lm-eval and of `mera-ru`."""
+    """Every long option of lm-eval and of `mera-ru`; what `mera-ru run` adds is in its help."""
     parser = HarnessCLI()._parser
     parsers = [parser, *parser._subparsers._group_actions[0].choices.values()]  # type: ignore[union-attr]
     found = {option for one in parsers for option in one._option_string_actions}
+    found |= set(re.findall(r"(?<![\w-])--[a-z][\w-]*", run.DIFFERENCE))
     waiting: list[Any] = [typer.main.get_command(app)]
     while waiting:
         command = waiting.pop()

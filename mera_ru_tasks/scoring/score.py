@@ -153,8 +153,8 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
     Several language units match in any order. A riddle also matches if the extraction names several answers and all of
     them are accepted.
     """
-    if not extraction:
-        return 0
+    if not extraction or extraction == reference:
+        return int(bool(extraction))
     if answer_format.choices:
         letters, phrase = split_reference(reference, answer_format)
         given, given_phrase = split_reference(extraction, answer_format)

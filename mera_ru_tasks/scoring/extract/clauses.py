@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from mera_ru_tasks.scoring.extract.words import MARK, RETRACTING, TELLING, kind_of, tokens_of
+from mera_ru_tasks.scoring.extract.words import ANSWER, MARK, TELLING, TELLING_STEM, kind_of, tokens_of
 from mera_ru_tasks.scoring.normalize import WORD
 
 # The end of a sentence, a bracket or a line. A full stop behind one lower-case letter only abbreviates a word.
@@ -123,7 +123,7 @@ def _may_tell(sentence: str) -> bool:
     is_long = len(sentence) > _LONG
     words = itertools.islice(WORD.finditer(sentence), _FIRST_WORDS if is_long else None)
     tells = not TELLING.isdisjoint(kind_of(word[0]) for word in words)
-    return tells or (is_long and RETRACTING.search(sentence) is not None)
+    return tells or ANSWER.search(sentence) is not None or (is_long and TELLING_STEM.search(sentence) is not None)
 
 
 class _Stance:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from mera_ru_tasks.scoring.extract.clauses import Clause, Mention
 from mera_ru_tasks.scoring.extract.letters import letters_at_head
 from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, may_follow
-from mera_ru_tasks.scoring.extract.words import BULLET, MARK, kind_of, kinds_of, tokens_of
+from mera_ru_tasks.scoring.extract.words import ANSWER, BULLET, MARK, kind_of, kinds_of, tokens_of
 from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
 # A longer phrase is a sentence. What only a clause names, or a list adds, is shorter.
@@ -38,7 +38,6 @@ _BREAK = re.compile(
 )
 _LEADING = frozenset({"lead", "addition", "turn"})
 _HEADING = _LEADING | {"choice", "approval"}
-_ANSWER = re.compile("(?:вариант|ответом|верси|выбира|выбер)", re.IGNORECASE)
 _QUOTED_NEXT = re.compile(' ?"')
 _THIS = re.compile(r"\W*(?:это|этот|эта|же|it)\W*", re.IGNORECASE)
 
@@ -195,7 +194,7 @@ def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
     for token, kind in zip(clause.tokens, clause.kinds, strict=True):
         if kind or len(token[0]) == 1:
             runs.append([])
-            is_answer = _ANSWER.match(token[0]) is not None
+            is_answer = ANSWER.match(token[0]) is not None
             before = "approval" if is_answer else before if kind in ("link", "narrowing", "addition") else kind
         else:
             runs[-1].append(token)

@@ -3,6 +3,7 @@
 The labels follow the scoring policy. In a tail, {a} is the given answer and {o} is another candidate.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -320,9 +321,8 @@ BASES = [
 def placed(answer: str, tail: str) -> Iterator[tuple[str, str]]:
     """Yield the response with its tail in each place, each with the place's name."""
     inner = tail.rstrip(".!")
-    inner = (
-        inner if inner.startswith(("Б", "Г", "Д", "А;")) and not inner[1:2].isalpha() else inner[0].lower() + inner[1:]
-    )
+    if len(re.findall(r"\w+", tail)[0]) > 1 and not tail.startswith(answer):
+        inner = inner[0].lower() + inner[1:]
     yield "sentence", f"Ответ: {answer}. {tail[0].upper()}{tail[1:]}"
     yield "brackets", f"Ответ: {answer} ({inner})"
     yield "next line", f"Ответ: {answer}\n{tail[0].upper()}{tail[1:]}"

@@ -123,7 +123,9 @@ def _may_tell(sentence: str) -> bool:
     is_long = len(sentence) > _LONG
     words = itertools.islice(WORD.finditer(sentence), _FIRST_WORDS if is_long else None)
     tells = not TELLING.isdisjoint(kind_of(word[0]) for word in words)
-    return tells or ANSWER.search(sentence) is not None or (is_long and TELLING_STEM.search(sentence) is not None)
+    return (
+        tells or ANSWER.search(sentence.lower()) is not None or (is_long and TELLING_STEM.search(sentence) is not None)
+    )
 
 
 class _Stance:

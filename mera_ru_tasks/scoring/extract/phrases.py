@@ -194,7 +194,7 @@ def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
     for token, kind in zip(clause.tokens, clause.kinds, strict=True):
         if kind or len(token[0]) == 1:
             runs.append([])
-            is_answer = ANSWER.match(token[0]) is not None
+            is_answer = ANSWER.match(token[0].lower()) is not None
             before = "approval" if is_answer else before if kind in ("link", "narrowing", "addition") else kind
         else:
             runs[-1].append(token)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import json
+import math
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +21,27 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\
 SHORTEST_KEY = 6
 
 _WIDE = 160
+
+
+def strict_json(value: Any, **options: Any) -> str:
+    """Return JSON that every program reads: numbers that are none (NaN, infinities) become null.
+
+    Args:
+        value: what `json.dumps` takes.
+        options: further arguments of `json.dumps`.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, **options)
+    except ValueError:
+        return json.dumps(_without_nan(value), ensure_ascii=False, allow_nan=False, **options)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _without_nan(part) for name, part in value.items()}
+    return [_without_nan(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def encodable(text: str) -> str:

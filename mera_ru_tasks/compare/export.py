@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
@@ -18,7 +17,7 @@ from mera_ru_tasks.compare.render import Table, footnotes, main_tables, tables, 
 from mera_ru_tasks.compare.results import Pair, Row
 from mera_ru_tasks.compare.stats import LEVEL
 from mera_ru_tasks.scoring.metrics import METRICS
-from mera_ru_tasks.textutil import in_json, printable
+from mera_ru_tasks.textutil import in_json, printable, strict_json
 
 
 def to_data(comparison: Comparison) -> dict[str, Any]:
@@ -136,7 +135,7 @@ def _slice(part: Slice) -> dict[str, Any]:
 
 def to_json(comparison: Comparison) -> str:
     """Return a comparison as JSON text."""
-    return in_json(json.dumps(to_data(comparison), ensure_ascii=False, indent=2)) + "\n"
+    return in_json(strict_json(to_data(comparison), indent=2)) + "\n"
 
 
 _SCORE = ("value", "low", "high", "n", "clusters")

@@ -101,7 +101,7 @@ def load_prompt(settings: Settings) -> Prompt:
 
     path = settings.prompt or BUILT_IN
     try:
-        prompt = Prompt(path.name, path.read_text("utf-8"))
+        prompt = Prompt(path.name, path.read_text("utf-8-sig"))
         shown = prompt.preflight()
     except (OSError, UnicodeDecodeError) as error:
         raise JudgeError(f"{PROMPT}: {path} cannot be read ({error}). Name a UTF-8 file.") from error

@@ -17,8 +17,11 @@ from typing import Any
 
 from mera_ru_tasks.errors import RunError
 
-_DATE = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
+# Old releases of lm-eval write the time with colons.
+_DATE = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?"
 SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
+# What a browser, a chat or a program for archives makes of a log's name.
+_RENAMED = re.compile(rf"(?:samples|results)_.*{_DATE}.*\.jsonl?(?:\.\w+)*(?: \(\d+\))?(?:\.\w+)?", re.DOTALL)
 _RESULTS_NAME = re.compile(rf"(?P<stem>.+)_(?P<date>{_DATE})\.json", re.DOTALL)
 
 # The files that this package writes beside lm-eval's logs begin like this and are never taken for logs.
@@ -51,7 +54,7 @@ class Run:
             return {}
         hint = "Delete it to go on without the run's settings, or run again."
         try:
-            content = json.loads(self.results_file.read_bytes().decode("utf-8"))
+            content = json.loads(self.results_file.read_bytes().decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
             raise RunError(f"{self.results_file} is not valid JSON ({error}); it may be cut. {hint}") from error
         if not isinstance(content, Mapping):
@@ -176,7 +179,7 @@ def tasks_of_run(run: Run) -> list[str]:
 def newest(logs: Iterable[TaskLog]) -> list[TaskLog]:
     """Keep the newest log of each model and task, sorted by model and task."""
     latest: dict[tuple[str, str], TaskLog] = {}
-    for log in sorted(logs, key=lambda log: (log.run.date, str(log.file))):
+    for log in sorted(logs, key=lambda log: (log.run.date.replace(":", "-"), str(log.file))):
         latest[log.run.model, log.task] = log
     return sorted(latest.values(), key=lambda log: (log.run.model, log.task))
 
@@ -191,6 +194,8 @@ def _sample_files(path: Path) -> list[Path]:
     if SAMPLES_NAME.fullmatch(path.name):
         return [path]
     results = _RESULTS_NAME.fullmatch(path.name)
+    if _RENAMED.fullmatch(path.name) and not results:
+        raise RunError(_renamed(path))
     if not results or path.name.startswith(OWN_PREFIXES):
         raise RunError(
             f"{path} is no log of lm-eval by its name. Name a sample log (samples_TASK_DATE.jsonl), a results file "
@@ -201,8 +206,23 @@ def _sample_files(path: Path) -> list[Path]:
     return [file for file, name in named if name and name["date"] == results["date"]] or _nothing_in(path)
 
 
+def _renamed(file: Path) -> str:
+    """Return what to do about a log whose name was changed."""
+    if file.name.endswith((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z")):
+        return f"{file} is compressed. Unpack it, so that its name ends in .jsonl or .json again."
+    return (
+        f"{file} is a log of lm-eval under a changed name. Rename it to samples_TASK_DATE.jsonl or results_DATE.json."
+    )
+
+
 def _nothing_in(path: Path) -> list[Path]:
     folder = path if path.is_dir() else path.parent
+    patterns = ["*/" * level + "samples_*" for level in range(_LEVELS + 1)] if path.is_dir() else ["samples_*"]
+    renamed = [file for pattern in patterns for file in sorted(folder.glob(pattern)) if _RENAMED.fullmatch(file.name)]
+    others = [file for file in renamed if not SAMPLES_NAME.fullmatch(file.name)]
+    if others:
+        more = f" ({len(others) - 1} more files like it.)" if len(others) > 1 else ""
+        raise RunError(f"{_renamed(others[0])}{more}")
     names = sorted(entry.name for entry in folder.iterdir())
     holds = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") if names else "nothing"
     where = f"in {folder} or two levels of folders below it" if path.is_dir() else f"beside {path}"

@@ -315,7 +315,7 @@ def parse_sample(file: str, number: int, line: bytes) -> Sample:
         RunError: the line is cut, is no JSON or is no sample.
     """
     try:
-        row = json.loads(line.decode("utf-8"))
+        row = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
         cut = " The last line is cut: the run or a copy of it stopped half-way." if not line.endswith(b"\n") else ""
         raise RunError(

@@ -10,6 +10,7 @@ is kept under another name.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -26,9 +27,13 @@ from mera_ru_tasks.logs.lmeval import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
 from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
+from mera_ru_tasks.textutil import strict_json
 
 # What follows the name of a task in tables and results if its log is not whole.
 INCOMPLETE = " (incomplete log)"
+
+# Bytes of a judge's name in a file's name, which most file systems limit to 255.
+_LONGEST = 60
 
 # The parts of lm-eval's results file that ours have too, each by task.
 _PARTS = ("results", "versions", "n-shot", "higher_is_better")
@@ -142,7 +147,7 @@ def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
 def _parse(line: bytes, file: str, number: int) -> ScoreLine:
     location = f"{file}, line {number}"
     try:
-        row = json.loads(line.decode("utf-8"))
+        row = json.loads(line.decode("utf-8-sig"))
         parts = {name: part for name, part in row["scores"].items() if name in METRICS}
         doc_id, name = row["doc_id"], row["filter"]
         reference, reason = row.get("reference"), row.get("reason")
@@ -206,7 +211,7 @@ def write(
     Returns:
         The files written.
     """
-    name = re.sub(r"[^\w.-]", "_", by) + "_" if by else ""
+    name = _short(re.sub(r"[^\w.-]", "_", by)) + "_" if by else ""
     files = []
     for run, items in _by_run(rescored).items():
         extended = set()
@@ -215,7 +220,7 @@ def write(
             lines = [row.to_json() for row in item.rows]
             if _extends(lines, file):
                 extended.add(item.log.task)
-            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+            text = "".join(strict_json(line) + "\n" for line in lines)
             _put(file, text, item.log.task in extended, say)
             files.append(file)
         file = run.folder / f"{kind}_results_{name}{run.date}.json"
@@ -228,6 +233,14 @@ def write(
         _put(file, _pretty(content), agrees, say)
         files.append(file)
     return files
+
+
+def _short(name: str) -> str:
+    """Cut a long name for a file; its digest keeps names apart that begin alike."""
+    raw = name.encode()
+    if len(raw) <= _LONGEST:
+        return name
+    return f"{raw[: _LONGEST - 9].decode(errors='ignore')}-{hashlib.sha256(raw).hexdigest()[:8]}"
 
 
 def _by_run(rescored: Iterable[Rescored]) -> dict[Run, list[Rescored]]:
@@ -272,7 +285,7 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
     """Return True if `lines` hold every score that the earlier file holds."""
-    scores = {(line["doc_id"], line["filter"]): line["scores"] for line in json.loads(json.dumps(lines))}
+    scores = {(line["doc_id"], line["filter"]): line["scores"] for line in json.loads(strict_json(lines))}
     try:
         earlier = [json.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
         return all(
@@ -291,7 +304,7 @@ def _agrees(earlier: Mapping[str, Any], content: Mapping[str, Any], extended: Co
 
 
 def _pretty(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return strict_json(content, indent=2) + "\n"
 
 
 def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> None:

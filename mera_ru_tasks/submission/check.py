@@ -128,7 +128,7 @@ def _custom(logs: bytes | None, task: str) -> Benchmark | None:
     for name in archive.namelist():
         content = read_entry(archive, name, task)[0] if _RESULTS.search(name) else None
         try:
-            configs = as_mapping(as_mapping(json.loads((content or b"{}").decode("utf-8"))).get("configs"))
+            configs = as_mapping(as_mapping(json.loads((content or b"{}").decode("utf-8-sig"))).get("configs"))
             if benchmark := benchmark_of_config(task, as_mapping(configs.get(task))):
                 return benchmark
         except (ValueError, RecursionError):  # not JSON, or settings that describe no task
@@ -188,7 +188,7 @@ def read_entry(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | 
 def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[Issue]]:
     """Check one task's file; return its responses by id."""
     try:
-        parsed = json.loads(content.decode("utf-8"))
+        parsed = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         return {}, [task_error("invalid-json", task, name, f"it is not valid JSON in UTF-8 ({error})", _REPACK)]
     data = parsed.get("data") if isinstance(parsed, Mapping) else None

@@ -340,7 +340,7 @@ def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Ans
         if not check.is_results_log(name):
             continue
         try:
-            model = as_mapping(json.loads(read().decode("utf-8"))).get("model_name")
+            model = as_mapping(json.loads(read().decode("utf-8-sig"))).get("model_name")
         except (ValueError, RecursionError):
             continue
         if isinstance(model, str) and model not in own:

@@ -14,7 +14,7 @@ from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.export import to_data
 from mera_ru_tasks.compare.html.samples import pack
 from mera_ru_tasks.compare.notes import RUSSIAN, fragment, joined, sentence
-from mera_ru_tasks.textutil import encodable
+from mera_ru_tasks.textutil import encodable, strict_json
 
 _ASSETS = Path(__file__).parent / "assets"
 
@@ -90,7 +90,7 @@ def _russian(comparison: Comparison) -> dict[str, str]:
 
 
 def _json(value: Any) -> str:
-    return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return encodable(strict_json(value, separators=(",", ":")))
 
 
 def _packed(value: Any) -> str:

@@ -14,12 +14,12 @@ from mera_ru_tasks.textutil import printable, say
 
 
 def judge(run: Runs, data: References = None) -> None:
-    """Have an LLM judge logged responses: judge_score and group_judge_score, without the model.
+    """Have an LLM judge logged responses, without running the model again.
 
-    The judge is any server that speaks OpenAI's chat protocol, named by the environment: LM_EVAL_JUDGE_API_BASE,
-    LM_EVAL_JUDGE_MODEL and, if it needs a key, LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The run must be made with
-    --log_samples and --output_path. Verdicts are kept as they come, so a second call asks only for what is missing.
-    Writes judged_JUDGE_TASK_DATE.jsonl and judged_results_JUDGE_DATE.json beside the logs.
+    The judge is any server that speaks OpenAI's chat protocol. Name it in LM_EVAL_JUDGE_API_BASE and
+    LM_EVAL_JUDGE_MODEL, and its key, if it needs one, in LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The run must have
+    kept its responses (--log_samples). Verdicts are saved as they arrive, so a second call asks only for missing ones.
+    Writes judged_JUDGE_TASK_DATE.jsonl and judged_results_JUDGE_DATE.json next to the logs.
 
     \b
     Example:

@@ -9,15 +9,15 @@ from mera_ru_tasks.textutil import say
 
 
 def score(run: Runs, data: References = None) -> None:
-    """Score logged responses anew, by every metric but the judge's, without the model.
+    """Score logged responses again, without the model and without a judge.
 
-    For runs whose answers arrived later, and for logs of an earlier release. The run must be made with --log_samples
-    and --output_path. Writes scored_TASK_DATE.jsonl and scored_results_DATE.json beside the logs.
+    Use it if reference answers arrived after the run, or for logs of an earlier release. The run must have kept its
+    responses (--log_samples). Writes scored_TASK_DATE.jsonl and scored_results_DATE.json next to the logs.
 
     \b
     Example:
-      lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru --apply_chat_template \\
-          --log_samples --output_path results
+      mera-ru run --model hf --model_args pretrained=MODEL --tasks mera_ru --apply_chat_template \\
+          --output_path results
       mera-ru score results --data DIR
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     from mera_ru_tasks.errors import DataError

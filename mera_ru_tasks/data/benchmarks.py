@@ -150,8 +150,9 @@ LEADERBOARD = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
 # The inputs of RussianRegions that belong to the prompt, not to the question (by its card).
 PROMPT_BLOCKS = ("introduction", "task_formulation", "format_description")
 
-# What a task's name can add to its benchmark's name: the shipped data, the prefilled marker, the scored split.
-VARIANTS = ("sample", "prefill", "shots")
+# What a task's name can add to its benchmark's name: the shipped data, the prefilled marker, the scored split,
+# and options that are ranked in place of a generated answer.
+VARIANTS = ("sample", "prefill", "shots", "rank")
 
 
 def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:

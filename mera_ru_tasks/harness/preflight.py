@@ -139,6 +139,7 @@ def _try_to_write(folder: Path) -> None:
 _TRANSFORMERS = ("hf", "hf-auto", "huggingface")
 _CHAT_SERVERS = ("local-chat-completions", "openai-chat-completions")
 _SERVERS = (*_CHAT_SERVERS, "local-completions", "openai-completions")
+_WITHOUT_LOGLIKELIHOODS = (*_CHAT_SERVERS, "anthropic-chat", "anthropic-chat-completions")
 _HF = (("torch", "transformers", "accelerate", "peft"), "mera-ru-tasks[hf]")
 _API = (("aiohttp", "tenacity", "requests", "tqdm"), "mera-ru-tasks[api]")
 # Which modules each `--model` of lm-eval imports, and what to install for them. Others are left to lm-eval.
@@ -401,6 +402,16 @@ def _mera_tasks(tasks: Mapping[str, Task]) -> Iterator[MeraTask]:
 def _check_tasks(tasks: Iterable[MeraTask], config: EvaluatorConfig) -> Iterator[Issue]:
     """Check what depends on the tasks' documents: the shots and the judge."""
     tasks = list(tasks)
+    ranked = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
+    if ranked and config.model in _WITHOUT_LOGLIKELIHOODS:
+        yield Issue(
+            "no-loglikelihoods",
+            "error",
+            f"--model {config.model}",
+            f"chat servers return no log-likelihoods, which {', '.join(ranked)} need",
+            "Use `local-completions`, `hf` or `vllm`, or the tasks without `_rank`.",
+        )
+        return
     checks: list[Callable[[], None]] = [functools.partial(task.check_shots, config.num_fewshot) for task in tasks]
     if not config.predict_only:
         checks += [task.check_judge for task in tasks]

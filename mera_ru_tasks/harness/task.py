@@ -129,7 +129,9 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             JudgeError: the judge cannot be used. Without documents that have a reference it is not needed.
         """
         settings = config.from_environment()
-        if settings is not None and any(has_reference({"outputs": outputs}) for outputs in self.eval_docs["outputs"]):
+        if settings is None or "judge_score" not in self._metric_fn_list:
+            return
+        if any(has_reference({"outputs": outputs}) for outputs in self.eval_docs["outputs"]):
             from mera_ru_tasks.judge.run import prepare
 
             prepare(settings)

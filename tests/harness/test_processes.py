@@ -2,86 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
-import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import lm_eval
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval.tasks import TaskManager
 
 from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.scoring.metrics import group_mean
 from tests.support.known_scores import CASES, EXPECTED, REGIONS, answer_of
+from tests.support.processes import run_in_processes
 from tests.support.rows import data_folder, riddle
-from tests.support.scripted import Answer, ScriptedModel, numbers, reference, run
-
-
-class World:
-    """What the processes of one run share."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._meeting = threading.Barrier(size, timeout=300)
-        self._brought: list[Any] = [None] * size
-
-    def exchange(self, rank: int, value: Any) -> list[Any]:
-        """Wait for all processes, and get what each brought."""
-        self._brought[rank] = value
-        self._meeting.wait()
-        brought = list(self._brought)
-        self._meeting.wait()
-        return brought
-
-
-class Process(ScriptedModel):
-    """One of several processes, of which each gets a share of the documents, as lm-eval's engines have them."""
-
-    def __init__(self, answer: Answer, world: World, rank: int) -> None:
-        super().__init__(answer)
-        self.world = world
-        self._rank, self._world_size, self._device = rank, world.size, torch.device("cpu")
-
-    def all_gather(self, tensor: torch.Tensor) -> torch.Tensor:
-        return torch.stack(self.world.exchange(self.rank, tensor))
-
-    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
-        brought = self.world.exchange(self.rank, pickle.loads(pickle.dumps(obj)))
-        return brought if self.rank == dst else None
-
-    def barrier(self) -> None:
-        self.world.exchange(self.rank, None)
-
-
-def run_in_processes(
-    size: int, task: str, root: Path, answer: Answer = reference, shots: int = 0, **settings: Any
-) -> dict[str, Any]:
-    """Evaluate with `size` processes, each a thread with tasks of its own, and return what the first one reports."""
-    world = World(size)
-    loaded = []
-    for _ in range(size):
-        manager = TaskManager(
-            include_defaults=False, include_path=str(yaml_folder()), metadata={"mera_ru_data": str(root)}
-        )
-        loaded.append(manager.load([task]))
-        built = loaded[-1]["tasks"][task]
-        built.set_config("num_fewshot", shots)
-        built.set_fewshot_seed(1234)
-
-    def evaluate(rank: int) -> Any:
-        return lm_eval.evaluate(Process(answer, world, rank), loaded[rank], bootstrap_iters=0, **settings)
-
-    with ThreadPoolExecutor(size) as pool:
-        reports = list(pool.map(evaluate, range(size)))
-    assert reports[1:] == [None] * (size - 1)
-    return reports[0]
+from tests.support.scripted import Answer, numbers, run
 
 
 def right_once(answer: Answer) -> Answer:

@@ -10,7 +10,18 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from mera_ru_tasks.paths import yaml_folder
-from tests.support.known_scores import BASES, CASES, EXPECTED, GROUPS, SAMPLES, SCORED, answer_of, base_of, known_folder
+from tests.support.known_scores import (
+    BASES,
+    CASES,
+    EXPECTED,
+    GROUPS,
+    RANKED,
+    SAMPLES,
+    SCORED,
+    answer_of,
+    base_of,
+    known_folder,
+)
 from tests.support.rows import data_folder, riddle
 from tests.support.scripted import numbers, reference, run
 
@@ -75,7 +86,7 @@ def our_tasks(**metadata: str) -> TaskManager:
 
 def test_these_tests_know_every_task() -> None:
     manager = our_tasks()
-    assert set(manager.all_subtasks) == {*SCORED, *SAMPLES}
+    assert set(manager.all_subtasks) == {*SCORED, *SAMPLES, *RANKED}
     assert set(manager.all_groups) == set(GROUPS)
     assert set(manager.all_tags) == {"mera_ru_tasks"}
 
@@ -83,7 +94,8 @@ def test_these_tests_know_every_task() -> None:
 def test_every_task_and_group_has_a_version() -> None:
     index = our_tasks().task_index
     versions = {name: entry.cfg["metadata"]["version"] for name, entry in index.items() if entry.cfg}
-    assert versions == dict.fromkeys((*SCORED, *SAMPLES, *GROUPS), 1.1)
+    names = {*SCORED, *SAMPLES, *RANKED, *GROUPS}
+    assert versions == {name: 1.0 if "rank" in name else 1.1 for name in names}
 
 
 @pytest.mark.slow

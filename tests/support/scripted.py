@@ -20,6 +20,7 @@ from mera_ru_tasks.paths import yaml_folder
 torch.utils.collect_env.get_pretty_env_info = functools.cache(torch.utils.collect_env.get_pretty_env_info)
 
 Answer = Callable[[Mapping[str, Any], str], str | None]
+Value = Callable[[Mapping[str, Any], str, str], float]
 
 
 class ScriptedModel(LM):
@@ -55,6 +56,31 @@ class ScriptedModel(LM):
         return "scripted chat template"
 
 
+class RankingModel(LM):
+    """An lm-eval model whose log-likelihoods are `value(doc, context, continuation)`.
+
+    Attributes:
+        requests: the contexts and continuations that it was given, in order.
+    """
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+        self.requests: list[tuple[str, str]] = []
+
+    def loglikelihood(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        self.requests += [request.args for request in requests]
+        return [(self.value(request.doc, *request.args), False) for request in requests]
+
+    def loglikelihood_rolling(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[Any]:
+        raise AssertionError("these tasks rank options")
+
+    generate_until = loglikelihood_rolling
+    tokenizer_name = ScriptedModel.tokenizer_name
+    apply_chat_template = ScriptedModel.apply_chat_template
+    chat_template = ScriptedModel.chat_template
+
+
 def reference(doc: Mapping[str, Any], prompt: str = "") -> str:
     """An answer in the form the prompts ask for: right where the document has a reference."""
     is_list = AnswerFormat.of(doc).is_list
@@ -65,7 +91,7 @@ def reference(doc: Mapping[str, Any], prompt: str = "") -> str:
 def run(
     output: Path | None,
     tasks: Sequence[str],
-    answer: Answer = reference,
+    answer: Answer | LM = reference,
     *,
     data: Path | None = None,
     model: str = "org/scripted",
@@ -77,7 +103,7 @@ def run(
     Args:
         output: where lm-eval writes its logs; None for none.
         tasks: names of tasks or groups.
-        answer: what the model writes.
+        answer: what the model writes, or a model.
         data: the folder that MERA_RU_DATA would name.
         model: the model's name.
         task_folders: further folders with task YAML files.
@@ -93,7 +119,7 @@ def run(
         metadata={"mera_ru_data": str(data)} if data else {},
     )
     results: dict[str, Any] = lm_eval.simple_evaluate(
-        ScriptedModel(answer),
+        answer if isinstance(answer, LM) else ScriptedModel(answer),
         model_args=f"pretrained={model}",
         tasks=list(tasks),
         task_manager=manager,

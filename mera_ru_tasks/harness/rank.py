@@ -1,0 +1,116 @@
+"""lm-eval's task that ranks options by log-likelihood instead of generating a response."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.task import ConfigurableTask
+
+from mera_ru_tasks.data import load as loading
+from mera_ru_tasks.data.benchmarks import BENCHMARKS, RIDDLES_CLOSED, AnswerFormat
+from mera_ru_tasks.data.schema import has_reference
+from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.harness import prompt
+from mera_ru_tasks.harness.task import MeraTask
+from mera_ru_tasks.paths import sample_folder
+from mera_ru_tasks.scoring import ranking
+from mera_ru_tasks.scoring.strict import MARKER
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+logger = logging.getLogger("lm_eval.mera_ru_tasks")
+
+
+class RankTask(MeraTask):
+    """A `multiple_choice` task whose documents may have several right options and two forms of context."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        """Take the content of the task's YAML file.
+
+        Raises:
+            DataError: no document has a reference.
+        """
+        self._form: ranking.Form = "cloze"
+        self._delimiter = ranking.DELIMITER
+        super().__init__(config)
+
+    def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Load the documents that have a reference, since nothing else can be ranked; add distractors to riddles."""
+        super().download(dataset_kwargs)
+        split = self.config.test_split
+        self.dataset[split] = self._with_distractors(self._answered(self.dataset[split]))
+
+    def _answered(self, documents: Dataset) -> Dataset:
+        numbers = [number for number, outputs in enumerate(documents["outputs"]) if has_reference({"outputs": outputs})]
+        if not numbers:
+            benchmark = BENCHMARKS[self.config.dataset_kwargs["mera_ru_benchmark"]]
+            raise DataError(
+                f"{self.config.task}: none of the {len(documents)} documents has a reference answer, so there is "
+                f"nothing to rank. Point MERA_RU_DATA at data with answers, or run `{benchmark.name}_shots_rank`, "
+                "which ranks the public shots."
+            )
+        if len(numbers) < len(documents):
+            logger.warning("%s: the documents without a reference are left out.", self.config.task)
+        return documents.select(numbers)
+
+    def _with_distractors(self, documents: Dataset) -> Dataset:
+        if AnswerFormat.of(documents[0]).choices:
+            return documents
+        sample = loading.load(RIDDLES_CLOSED, data=sample_folder())["test"]
+        return documents.add_column("distractors", ranking.draw_distractors(list(documents), list(sample)))
+
+    def doc_to_text(self, doc: Mapping[str, Any], doc_to_text: Any = None) -> str:
+        """Return the context in the form that is being built (see `fewshot_context`)."""
+        return prompt.render(doc, MARKER) if self._form == "letter" else ranking.cloze(doc)
+
+    def doc_to_target(self, doc: Mapping[str, Any], doc_to_target: Any = None) -> str:
+        """Return the first right option in the form that is being built."""
+        options = ranking.options_of({"distractors": [], **doc})
+        return next((option.text for option in options if option.right and option.form == self._form), "")
+
+    def fewshot_context(self, doc: Mapping[str, Any], *args: Any, **kwargs: Any) -> dict[ranking.Form, Any]:
+        """Build the context of each form, with its shots in the same form."""
+        contexts = {}
+        try:
+            for form in ranking.forms_of(doc):
+                self._form = form
+                contexts[form] = super().fewshot_context(doc, *args, **kwargs)
+        finally:
+            self._form = "cloze"
+        return contexts
+
+    def construct_requests(
+        self, doc: Mapping[str, Any], ctx: Mapping[ranking.Form, Any], **kwargs: Any
+    ) -> list[Instance]:
+        """Build one log-likelihood request for each option, as lm-eval does for `multiple_choice`."""
+        kwargs.pop("chat_template", None)
+        # As lm-eval does: in a chat, the option begins the assistant's message.
+        self._delimiter = "" if kwargs.pop("apply_chat_template", False) else ranking.DELIMITER
+        return [
+            Instance("loglikelihood", doc, (ctx[option.form], self._delimiter + option.text), number, **kwargs)
+            for number, option in enumerate(ranking.options_of(doc))
+        ]
+
+    def apply_filters(self) -> Any:
+        """Pass the log-likelihoods on as they are; what is checked about responses does not apply."""
+        return ConfigurableTask.apply_filters(self)
+
+    def process_results(self, doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
+        """Score one document's log-likelihoods; in `--predict_only` as lm-eval does."""
+        if not self._scored:
+            return dict.fromkeys(self._metric_fn_list, 0)
+        return process_results(doc, results, self._delimiter)
+
+
+def process_results(
+    doc: Mapping[str, Any], results: Sequence[tuple[float, bool]], delimiter: str = ranking.DELIMITER
+) -> dict[str, Any]:
+    """Score one document's log-likelihoods, one pair `(log-likelihood, is greedy)` for each option."""
+    scores = ranking.score_ranking(doc, [float(value) for value, *_ in results], delimiter=delimiter)
+    if not scores:
+        logger.warning("A log-likelihood is not a finite number. The document %s has no score.", doc["meta"]["id"])
+    return scores

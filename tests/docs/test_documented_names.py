@@ -14,7 +14,7 @@ from lm_eval.config import evaluate_config
 from mera_ru_tasks.data import benchmarks, custom
 from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.paths import shared_yaml, task_names, yaml_folder
-from mera_ru_tasks.scoring import score
+from mera_ru_tasks.scoring import metrics, score
 from tests.support.documents import (
     _FENCE,
     DOCUMENTS,
@@ -74,20 +74,20 @@ def table(document: Path, heading: str) -> list[list[str]]:
 
 
 def test_the_metrics_table_is_the_tasks_own() -> None:
-    """Check that each metric names its benchmarks, and its filter if it has only one."""
-    metrics: dict[str, set[str]] = {}
+    """Check that the page names each metric's benchmarks, and its filter if it has only one."""
+    found: dict[str, set[str]] = {}
     titles = {"multi_choice": "Enantiosemy", "phrase": "Riddles", "choice": "RussianRegions"}
     for name, title in titles.items():
         base = read_task_file(shared_yaml(name))
         for metric in base["metric_list"]:
-            metrics.setdefault(metric["metric"], set()).add(title)
+            found.setdefault(metric["metric"], set()).add(title)
     rows = {row[0].strip("`"): row[1] for row in table(page("metrics"), "Metrics")}
-    assert rows.keys() == metrics.keys()
+    assert rows.keys() == found.keys()
     for metric, where in rows.items():
         named = (
             set(titles.values()) if where.startswith("all") else {title for title in titles.values() if title in where}
         )
-        assert named == metrics[metric], metric
+        assert named == found[metric], metric
     for metric in ("judge_score", "group_judge_score"):
         assert "`strict-match` only" in rows[metric]
     several = {"choices": "АБ", "max_choices": 2, "with_phrase": False}
@@ -98,6 +98,24 @@ def test_the_metrics_table_is_the_tasks_own() -> None:
         flexible_only = score.score_flexible(doc, "А", "А").keys() - score.score_strict(doc, "А").keys()
         for metric in score.score_flexible(doc, "А", "А"):
             assert ("`flexible-extract` only" in rows[metric]) == (metric in flexible_only), metric
+
+
+def test_the_table_of_ranking_metrics_is_the_tasks_own() -> None:
+    titles = {"rank_multi_choice": "Enantiosemy", "rank_phrase": "Riddles", "rank_choice": "RussianRegions"}
+    listed = [
+        (entry["metric"], title)
+        for name, title in titles.items()
+        for entry in read_task_file(shared_yaml(name))["metric_list"]
+    ]
+    for russian in (False, True):
+        heading = "Ранжирование вариантов" if russian else "Ranked options"
+        rows = table(page("metrics", russian=russian), heading)
+        described = [(metric, row[1]) for row in rows for metric in re.findall(r"`(\w+)`", row[0])]
+        assert sorted(described) == sorted(listed)
+        for first, *_, shown in rows:
+            for metric in re.findall(r"`(\w+)`", first):
+                chance = metrics.METRICS[metric].chance
+                assert shown.replace(",", ".") == str(chance) if chance else not shown[0].isdigit()
 
 
 @each_document

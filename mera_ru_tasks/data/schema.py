@@ -438,6 +438,7 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
     elif answer_format.with_phrase and not accepted_answers(phrase, phrase=False):
         yield _Violation("missing-phrase", "outputs", f"{reference!r} has no phrase after the letter", hint)
     else:
+        hint += _AS_WRITTEN
         if letters != sorted(letters, key=answer_format.choices.index):
             yield _Violation("unordered-choices", "outputs", f"the letters of {reference!r} are not in order", hint)
         if "; ".join([*letters, *([phrase] if answer_format.with_phrase else [])]) != text:
@@ -446,6 +447,8 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
 
 
 _JOIN = "Join the accepted answers by `; `."
+# What a reference in another form means for the scores.
+_AS_WRITTEN = " `flexible-extract` understands it; `strict-match` compares with it as it is written."
 
 
 def _parts(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:

@@ -15,6 +15,7 @@ from mera_ru_tasks.data.load import Source, find_document
 from mera_ru_tasks.data.summary import check_data
 from tests.support.command import in_process
 from tests.support.hub import COMMIT, hub
+from tests.support.restate import rehash, restate
 from tests.support.scripted import run
 from tests.support.synthetic import make_rows, with_prompt_text, write_data
 
@@ -69,7 +70,10 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
     assert packed.returncode == 0, packed.stdout + packed.stderr
     assert "no data were found" not in packed.stdout
     (log,) = results.rglob("samples_*")
-    log.write_bytes(log.read_bytes().replace(b'"id": 603,', b'"id": 6030,'))
+    changed = log.read_text(encoding="utf-8").replace('"id": 603,', '"id": 6030,')
+    rows = [rehash(json.loads(line)) for line in changed.split("\n") if line]
+    log.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    restate(log.parent)
     refused = in_process("submit", results, "-o", tmp_path / "t.zip", "--partial", **offline)
     assert refused.returncode == 1
     assert "not in MERA-evaluation/RussianRegions (cached), split test: id 6030" in refused.stdout

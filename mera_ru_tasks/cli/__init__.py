@@ -17,6 +17,7 @@ import typer
 from mera_ru_tasks import __version__
 from mera_ru_tasks.cli import compare, data, judge, power, run, score, submit, tasks
 from mera_ru_tasks.errors import MeraRuError
+from mera_ru_tasks.outputs import explain_full_disk
 from mera_ru_tasks.textutil import printable
 
 app = typer.Typer(
@@ -68,6 +69,8 @@ def main() -> None:
     except MeraRuError as error:
         _fail(str(error))
     except OSError as error:
+        if message := explain_full_disk(error):
+            _fail(message)
         if error.filename is None:
             raise
         _fail(f"{error.filename}: {error.strerror}.")

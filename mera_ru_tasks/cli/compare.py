@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.cli.arguments import require_new
+from mera_ru_tasks.outputs import write_whole
 from mera_ru_tasks.textutil import encodable, printable, say
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def compare(
         published=published or (),
     )
     _say_choices(comparison)
-    _write(comparison, form, output, everything=everything)
+    _write(comparison, form, output, everything=everything, force=force)
     if plots is not None:
         from mera_ru_tasks.compare.html.plots import write_plots
 
@@ -182,7 +183,7 @@ def _say_choices(comparison: Comparison) -> None:
         _note(f"Note: {problem}")
 
 
-def _write(comparison: Comparison, form: Format, output: Path | None, *, everything: bool) -> None:
+def _write(comparison: Comparison, form: Format, output: Path | None, *, everything: bool, force: bool) -> None:
     from mera_ru_tasks.compare import render
 
     if form is Format.table:
@@ -196,10 +197,7 @@ def _write(comparison: Comparison, form: Format, output: Path | None, *, everyth
     if output is None:
         say(text.rstrip("\n"))
         return
-    # A file that --force replaces stays whole until the new one is.
-    part = output.with_name(f"{output.name}.part")
-    part.write_text(encodable(text), encoding="utf-8", newline="\n")
-    part.replace(output)
+    write_whole(output, encodable(text).encode(), replace=force)
     _note(f"Wrote {output}.")
 
 

@@ -272,14 +272,15 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems:
     problems += [_as_note(issue, model) for issue in check.issues if issue.code != "no-results-file"]
     if not answers or (check.contradicted and not any(answer.scores for answer in answers.values())):
         return None
-    problems += _add_rescored(log, model, list(answers.values()))
+    judges, found = _add_rescored(log, model, list(answers.values()))
+    problems += found
     if not check.incomplete and log.size is not None and len(answers) < log.size:
         problems.append(note("limited", model, task=log.task, run=len(answers), all=log.size))
     size = log.size or max(len(answers), log.scored or 0)
     task = log.task
     if across_settings and "prefill" in variants:
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
-    entry = Entry(model, task, log, benchmark, answers, size, _judges_of(log), incomplete=check.incomplete)
+    entry = Entry(model, task, log, benchmark, answers, size, judges, incomplete=check.incomplete)
     if not entry.measures:
         problems.append(_unscored(log, entry))
     return entry
@@ -346,22 +347,31 @@ def _answer(sample: Sample, pool: Pool) -> Answer:
     )
 
 
-def _add_rescored(log: TaskLog, model: str, answers: Sequence[Answer]) -> list[Issue]:
+def _add_rescored(
+    log: TaskLog, model: str, answers: Sequence[Answer]
+) -> tuple[dict[str, Mapping[str, Any] | None], list[Issue]]:
     """Add the scores in the files beside a log to its answers; scores of `mera-ru score` replace the logged ones.
 
     Returns:
-        What is wrong with the files, and which were used.
+        By filter, who gave judge scores (see `judge.fingerprint.identity`), None if that is not known; and notes on the
+        files: what is wrong with them, and which were used.
     """
     by_id = {answer.doc_id: answer for answer in answers}
     notes: list[Issue] = []
+    judges: dict[str, Mapping[str, Any] | None] = {
+        STRICT: identity(as_mapping(log.config.get("metadata")).get(METADATA))
+    }
     _add_scored(log, model, by_id, notes)
     for file, judge in sidecar.judged_files(log):
+        said = []
         for answer, line in _score_lines(file, model, by_id, notes):
+            said.append(line.judge)
             for name, part in line.scores.items():
                 answer.scores[name, f"judge {judge}"] = part
                 answer.references[name, f"judge {judge}"] = line.reference
             answer.verdicts.append(LoggedVerdict(judge, line.scores.get("judge_score"), line.reason))
-    return notes
+        judges[f"judge {judge}"] = said[0] if said and all(one == said[0] for one in said) else None
+    return judges, notes
 
 
 def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], notes: list[Issue]) -> None:
@@ -406,11 +416,3 @@ def _score_lines(
         more = note("more-rescored", n=len(broken) - 1) if len(broken) > 1 else ""
         first = broken[0]
         notes.append(note("broken-rescored", model, fault=first.message, file=file.name, line=first.line, more=more))
-
-
-def _judges_of(log: TaskLog) -> dict[str, dict[str, Any] | None]:
-    """Return the judges of a log by filter (see `judge.fingerprint.identity`); None for one that is not known."""
-    return {
-        STRICT: identity(as_mapping(log.config.get("metadata")).get(METADATA)),
-        **{f"judge {judge}": sidecar.judge_of(log, judge) for _, judge in sidecar.judged_files(log)},
-    }

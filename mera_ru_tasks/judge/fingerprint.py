@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from mera_ru_tasks.judge.config import Settings
 
@@ -17,14 +18,20 @@ _FIELDS = ("model", "prompt_version", "extra", "skip_exact")
 
 
 def judge_facts(settings: Settings) -> dict[str, Any]:
-    """Return the description of a judge that is written beside its verdicts, without its key."""
+    """Return the description of a judge that is written beside its verdicts.
+
+    It holds no secret: of the address only the server, and of the request fields only their names and a hash, which
+    tells judges apart.
+    """
     from mera_ru_tasks.judge.prompt import load_prompt
 
+    fields, address = settings.extra_fields, urlsplit(settings.api_base)
+    digest = hashlib.sha256(settings.extra.encode()).hexdigest()
     return {
         "model": settings.model,
-        "api_base": settings.api_base,
+        "api_base": f"{address.scheme}://{address.netloc}",
         "prompt_version": load_prompt(settings).version,
-        "extra": json.loads(settings.redact(settings.extra)),
+        "extra": f"{', '.join(sorted(fields))} ({digest[:12]})" if fields else "none",
         "skip_exact": settings.skip_exact,
     }
 

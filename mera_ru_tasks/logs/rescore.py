@@ -16,6 +16,7 @@ from mera_ru_tasks.data.benchmarks import benchmark_of_task
 from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.errors import DataError, RunError
 from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.judge.fingerprint import identity, judge_facts
 from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, find_logs, newest
 from mera_ru_tasks.logs.reader import Sample, is_ours, read_log
 from mera_ru_tasks.logs.sidecar import Rescored, ScoredSample
@@ -206,7 +207,7 @@ def judge_log(responses: Responses, settings: Settings, references: str | Path |
     """Have a log's responses judged (see `judge.run.judge`); the arguments are those of `score_log`."""
     from mera_ru_tasks.judge.run import judge
 
-    log = responses.log
+    log, who = responses.log, identity(judge_facts(settings))
     pairs = _with_documents(log, [one for one in responses.samples if one.filter == STRICT], references)
     judgements = judge(
         [(doc, opening_mark(sample.prompt) + sample.response) for sample, doc in pairs], settings, log.task
@@ -215,7 +216,7 @@ def judge_log(responses: Responses, settings: Settings, references: str | Path |
         ScoredSample(
             sample,
             score.score_judged(doc, judgement.score),
-            {"source": judgement.kind, "reason": judgement.reason, **_reference(doc)},
+            {"source": judgement.kind, "reason": judgement.reason, "judge": who, **_reference(doc)},
         )
         for (sample, doc), judgement in zip(pairs, judgements, strict=True)
     ]

@@ -2,7 +2,8 @@
 
 `mera-ru score` writes `scored_TASK_DATE.jsonl` and `scored_results_DATE.json`; `mera-ru judge` writes
 `judged_JUDGE_TASK_DATE.jsonl` and `judged_results_JUDGE_DATE.json`. A line holds one document in one filter:
-`{"doc_id": …, "id": …, "filter": …, "scores": {…}, "reference": …}`, in judged files also `source` and `reason`.
+`{"doc_id": …, "id": …, "filter": …, "scores": {…}, "reference": …}`, in judged files also `source`, `reason` and
+`judge`: each line says who judged, since a neighbouring file may be of another call.
 lm-eval's own files are never changed. An earlier file is replaced only by one that holds all its scores; otherwise it
 is kept under another name.
 """
@@ -25,6 +26,7 @@ from mera_ru_tasks.errors import OutputError, RunError
 from mera_ru_tasks.judge.fingerprint import identity
 from mera_ru_tasks.logs.lmeval import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
+from mera_ru_tasks.outputs import write_whole
 from mera_ru_tasks.paths import yaml_folder
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
 from mera_ru_tasks.textutil import strict_json
@@ -99,6 +101,7 @@ class ScoreLine:
         scores: the metrics' parts by name.
         reference: the digest of the reference; None if the line holds none.
         reason: the judge's reason; empty if there is none.
+        judge: who judged (see `judge.fingerprint.identity`); None if the line does not say.
     """
 
     number: int
@@ -108,6 +111,7 @@ class ScoreLine:
     scores: Mapping[str, Any]
     reference: str | None
     reason: str
+    judge: Mapping[str, Any] | None
 
 
 def scored_file(log: TaskLog) -> Path:
@@ -125,13 +129,6 @@ def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
             continue
         if file.name.endswith(end) and len(file.name) > len("judged") + len(end):
             yield file, file.name[len("judged_") : -len(end)]
-
-
-def judge_of(log: TaskLog, judge: str) -> dict[str, Any] | None:
-    """Return who the judge of a judged file is (see `judge.fingerprint.identity`); None if it is not known."""
-    content = _read_json(log.file.with_name(f"judged_results_{judge}_{log.run.date}.json"))
-    # The verdicts of a task that it does not name may be those of an earlier call with other settings.
-    return identity(content.get("judge")) if log.task in as_mapping(content.get("results")) else None
 
 
 def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
@@ -157,7 +154,7 @@ def _parse(line: bytes, file: str, number: int) -> ScoreLine:
     if not (isinstance(doc_id, int) and isinstance(name, str)):
         raise RunError(f"{location}: it is no line of scores.")
     digest = reference if isinstance(reference, str) else None
-    return ScoreLine(number, doc_id, row.get("id"), name, scores, digest, str(reason or ""))
+    return ScoreLine(number, doc_id, row.get("id"), name, scores, digest, str(reason or ""), identity(row.get("judge")))
 
 
 def aggregate(rows: Iterable[ScoredSample]) -> dict[str, Any]:
@@ -309,19 +306,14 @@ def _pretty(content: Any) -> str:
 
 def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> None:
     """Write a whole file; an earlier one that must not be replaced is kept under a free name."""
-    if file.exists() and not replaces and file.read_bytes() != text.encode():
+    content = text.encode()
+    if file.exists() and not replaces and file.read_bytes() != content:
         number = 1
         while (kept := file.with_name(f"{file.stem}.before-{number}{file.suffix}")).exists():
             number += 1
-        file.rename(kept)
+        write_whole(kept, file.read_bytes())
         say(f"{file.name} held other scores; it is kept as {kept.name}.")
-    # Written beside the file and renamed, so that a killed process leaves the earlier file whole.
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(text.encode())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(file, content, replace=True)
 
 
 def _read_json(file: Path) -> Mapping[str, Any]:

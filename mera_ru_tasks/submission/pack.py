@@ -25,6 +25,7 @@ from mera_ru_tasks.issues import Issue, errors
 from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, newest
 from mera_ru_tasks.logs.reader import Sample
 from mera_ru_tasks.logs.rescore import read_responses
+from mera_ru_tasks.outputs import write_whole
 from mera_ru_tasks.scoring.metrics import STRICT
 from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
@@ -349,9 +350,8 @@ def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Ans
 
 
 def write(archive: bytes, file: Path) -> None:
-    """Write the archive to a new file; raise FileExistsError if the file exists."""
-    with file.open("xb") as stream:
-        stream.write(archive)
+    """Write the archive to a new file; raise OutputError if the file exists or cannot be written."""
+    write_whole(file, archive)
 
 
 def secrets_in(results: Mapping[str, Any]) -> set[str]:

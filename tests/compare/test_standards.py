@@ -64,7 +64,7 @@ def judge(tmp_path, data, judged, mera_ru):
         ({"CONCURRENCY": "2"}, None),
         ({"MODEL": "org:judge"}, "the judge: org:judge against org/judge"),
         ({"PROMPT": "{{ task }} {{ reference }} {{ answer }}"}, "the judge's prompt: mine-"),
-        ({"EXTRA": '{"seed": 1}'}, 'the judge\'s request fields (LM_EVAL_JUDGE_EXTRA): {"seed": 1} against {}'),
+        ({"EXTRA": '{"seed": 1}'}, "the judge's request fields (LM_EVAL_JUDGE_EXTRA): seed ("),
         ({"SKIP_EXACT": "0"}, "exact matches counted without asking the judge: false against true"),
     ],
 )
@@ -100,25 +100,22 @@ def lose_results(folder):
     results_file(folder, TWO).rename(folder / "elsewhere.json")
 
 
-def judged_results(folder):
-    [file] = folder.glob("org__two/judged_results_*.json")
-    return file
+def edit_verdicts(folder, change):
+    [file] = [file for file in folder.glob("org__two/judged_*.jsonl")]
+    edit_rows(file, change)
 
 
-def lose_judged_results(folder):
-    judged_results(folder).unlink()
-
-
-def break_judged_results(folder):
-    judged_results(folder).write_text("{", encoding="utf-8")
-
-
-def name_other_tasks_alone(folder):
-    edit_json(judged_results(folder), lambda content: content["results"].pop(TASK))
+def forget_the_judge(folder):
+    edit_verdicts(folder, lambda row: {name: value for name, value in row.items() if name != "judge"})
 
 
 def forget_the_prompt(folder):
-    edit_json(judged_results(folder), lambda content: content["judge"].pop("prompt_version"))
+    edit_verdicts(folder, lambda row: {**row, "judge": {**row["judge"], "prompt_version": None}})
+
+
+def mix_two_judges(folder):
+    """As after a call with another judge that was killed, had it written half the file."""
+    edit_verdicts(folder, lambda row: {**row, "judge": {**row["judge"], "prompt_version": str(row["doc_id"] % 2)}})
 
 
 @pytest.mark.parametrize(
@@ -126,10 +123,9 @@ def forget_the_prompt(folder):
     [
         (IN_THE_RUN, forget_in_the_run),
         (IN_THE_RUN, lose_results),
-        (AFTERWARDS, lose_judged_results),
-        (AFTERWARDS, break_judged_results),
-        (AFTERWARDS, name_other_tasks_alone),
+        (AFTERWARDS, forget_the_judge),
         (AFTERWARDS, forget_the_prompt),
+        (AFTERWARDS, mix_two_judges),
     ],
 )
 def test_scores_of_a_judge_that_is_not_known_are_shown_and_not_compared(tmp_path, judge, pipeline, forget):
@@ -151,7 +147,8 @@ def test_the_judge_stands_in_the_results_only_where_there_is_one(tmp_path, data,
         "metadata"
     ]
     named = metadata["mera_ru_judge"]
-    assert (named["model"], named["extra"], named["skip_exact"]) == ("org/judge", {"user": "***"}, True)
+    assert (named["model"], named["extra"], named["skip_exact"]) == ("org/judge", named["extra"], True)
+    assert named["extra"].startswith("user (")
     [row] = [
         row
         for row in json.loads(mera_ru("compare", tmp_path / "results", "--format", "json").out)["scores"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from mera_ru_tasks.compare.breakdowns import Slice
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.stats import Estimate
 from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.outputs import write_whole
 from mera_ru_tasks.textutil import printable
 
 FORMATS = ("png", "svg")
@@ -123,9 +125,10 @@ def _draw(panels: Sequence[Panel], files: Sequence[Path]) -> None:
             box = (left, (bottom + _GAP / 2) / height, 0.97 - left, own / height)
             _draw_panel(panel, figure.add_axes(box))
         for file in files:
-            with file.open("xb") as stream:
-                metadata = {"Date": None} if file.suffix == ".svg" else {}
-                figure.savefig(stream, format=file.suffix[1:], dpi=160, metadata=metadata)
+            drawn = io.BytesIO()
+            metadata = {"Date": None} if file.suffix == ".svg" else {}
+            figure.savefig(drawn, format=file.suffix[1:], dpi=160, metadata=metadata)
+            write_whole(file, drawn.getvalue())
 
 
 def _label(name: str) -> str:

@@ -101,7 +101,7 @@ def lose_results(folder):
 
 
 def edit_verdicts(folder, change):
-    [file] = [file for file in folder.glob("org__two/judged_*.jsonl")]
+    [file] = folder.glob("org__two/judged_*.jsonl")
     edit_rows(file, change)
 
 

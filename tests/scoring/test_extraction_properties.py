@@ -1,4 +1,4 @@
-"""What must hold of every reading, whatever the response."""
+"""What must hold of every extraction, whatever the response."""
 
 import random
 

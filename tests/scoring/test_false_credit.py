@@ -1,6 +1,6 @@
 """Sentences that mention letters or the right word without answering. Credit for one would be worse than a miss.
 
-Each stands for itself without a marker, and behind one. The reference is what a careless reading would find in it.
+Each stands for itself without a marker, and behind one. The reference is what a careless extraction would find in it.
 """
 
 import pytest

@@ -28,6 +28,7 @@ from mera_ru_tasks.scoring.normalize import WORD, fold, is_longer, normalize, wi
 __all__ = ["Extraction", "after_announcement", "drop_reasoning", "extract_answer", "opening_mark"]
 
 _LATIN = re.compile("[A-Za-z]")
+_BEFORE_REASON = re.compile(r",? (?=потому|поскольку|так как|ведь)")
 _LONGEST_CLOSING = 300
 _LIST_SIGN = re.compile("[,;/]")
 # What parts a letter from its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
@@ -152,7 +153,7 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
         last = closing.rsplit("\n\n")[-1].strip()
         phrase = "" if "\n" in last else bare_phrase(last)
         is_statement = next(kinds_of(sentence), "") in ("lead", "addition") or sentence.lower().startswith("это ")
-        phrase = phrase or (bare_phrase(sentence) if is_statement else "")
+        phrase = phrase or (bare_phrase(_BEFORE_REASON.split(sentence)[0]) if is_statement else "")
     return Extraction(phrase, "given", sentence) if phrase else Extraction("", "no-answer")
 
 
@@ -166,7 +167,7 @@ def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bo
         return False
     if not WORD.search(run.rest):
         # Prose that a line end breaks behind «В» goes on in lower case.
-        return not (run.letters[-1] in ("А", "В") and below[:1].islower())
+        return not below[:1].islower() or next(kinds_of(below), "") == "reason"
     if len(run.letters) > 1:
         return ";" in line[: -len(run.rest)]  # no sentence begins like «А; Е»
     label = (_LABEL_OF_UNIT if answer_format.with_phrase else _LABEL).match(run.rest)

@@ -23,7 +23,9 @@ _MARKUP = r"(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}])"
 # «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
 _COLON = re.compile(_ENDING + r"(?P<about>(?:\([^()\n]*\)|[^\n:：.!?;,(]){0,60})[:：]")
 # «Ответ — Б», «Ответ = Б», «| Ответ | Б |», «The answer is Б», and «Ответ» alone on its line, as a heading
-_SIGN = re.compile(rf"{_ENDING}{_MARKUP}{{0,12}}?(?:[—–−=→|]|->|(?<=\s)-|\n|\b(?:is|are)\b:?)")
+_SIGN = re.compile(
+    rf"{_ENDING}(?P<about>(?: [^\W\d_]+){{0,3}}?){_MARKUP}{{0,12}}?(?:[—–−=→|]|->|(?<=\s)-|\n|\b(?:is|are)\b:?)"
+)
 # «Ответ Б», «Ответ А и Е»: only if nothing else is on the line
 _LETTERS = re.compile(
     _ENDING + r"[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| )[^\W\d_]){0,11}[.*_\"»]{0,6}\s*(?:\n|$))"
@@ -87,17 +89,20 @@ def _end_of(noun: re.Match[str], before: str, behind: str) -> int | None:
             return None
         if ("negation" in kinds_before and clauses[-1][:1] == ["что"]) or clauses[-1][-1:] in (["в"], ["на"]):
             return None  # «Не думаю, что ответ: Е», «В ответ …»
-        if is_field and "approval" not in kinds and kinds:
+        if is_field and "approval" not in kinds and set(kinds) - {"lead"}:
             return None
-        is_head = all(kind in _FILLERS or kind in _SECOND for kind in kinds)
+        is_head = all(kind in _FILLERS or kind in _SECOND for kind in kinds) or kinds[-1:] == ["approval"]
     else:
         is_head = True
-    if is_field and colon is None and "approval" not in map(kind_of, WORD.findall(sentence)[-1:]):
+    last = [kind_of(word) for word in WORD.findall(sentence)[-1:]]
+    if is_field and colon is None and last not in (["approval"], ["lead"]):
         return None
-    if colon is not None and all(kind_of(word) in _FILLERS for word in WORD.findall(_TAG.sub("", colon["about"]))):
-        return colon.end()
-    other = (_SIGN.match(behind) or _LETTERS.match(behind)) if is_head else None
-    return None if other is None else other.end()
+    sign = _SIGN.match(behind) if is_head else None
+    for match in (colon, sign):
+        if match and all(kind_of(word) in _FILLERS for word in WORD.findall(_TAG.sub("", match["about"]))):
+            return match.end()
+    letters = _LETTERS.match(behind) if is_head else None
+    return letters.end() if letters else None
 
 
 def _is_second(before: str) -> bool:

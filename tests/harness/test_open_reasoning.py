@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mera_ru_tasks.judge.prompt import EMPTY, EXACT, question_for
-from mera_ru_tasks.logs.rescore import our_logs, score_log
+from mera_ru_tasks.logs.rescore import our_logs, read_responses, score_log
 from tests.support.scripted import ScriptedModel, numbers, reference, run
 
 TASK = "enantiosemy_sample"
@@ -28,7 +28,7 @@ def test_a_draft_counts_only_behind_the_closing_mark(tmp_path: Path, monkeypatch
     )
     expected = {"exact_match,flexible-extract": right, "exact_match,strict-match": 1}
     assert expected.items() <= numbers(results, TASK).items()
-    rows = score_log(our_logs([tmp_path])[0])
+    rows = score_log(read_responses(our_logs([tmp_path])[0])).rows
     assert {(row.sample.filter, row.scores["exact_match"]) for row in rows} == {
         ("strict-match", 1),
         ("flexible-extract", right),

@@ -187,10 +187,14 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
 
         The filters learn from each document whether its prompt opened a reasoning block.
         """
-        for instance in self._instances:
-            if mark := opening_mark(instance.args[0]):
+        marked = [(instance, opening_mark(instance.args[0])) for instance in self._instances]
+        for instance, mark in marked:
+            if mark:
                 instance.doc = {**instance.doc, OPENING_MARK: mark}
         filtered = super().apply_filters()
+        for instance, mark in marked:
+            if mark:  # lm-eval logs a hash of the document
+                del instance.doc[OPENING_MARK]
         for warning in diagnosis.warnings(self, self._tokenizer):
             logger.warning("%s", warning)
         return filtered

@@ -9,7 +9,8 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference, split_reference
-from mera_ru_tasks.scoring.metrics import METRICS
+from mera_ru_tasks.scoring.metrics import METRICS, RANKING
+from mera_ru_tasks.scoring.ranking import options_of
 
 Doc = Mapping[str, Any]
 
@@ -23,6 +24,8 @@ def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
       documents. For `exact_match` this is the largest value of: the share of documents with k correct letters, divided
       by the number of sets of k letters.
     - A phrase (Riddles): 0.
+    - Ranked options: the level in the table of metrics; for `top1`, the mean share of right options. `bits_per_byte`
+      and the group metric have none.
 
     If the types of one task have different answer formats, each document counts by its own.
 
@@ -31,11 +34,15 @@ def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
         docs: the documents.
 
     Returns:
-        A number from 0 to 1. None for `answered`, for judge scores of tasks with options, and if a document has no
-        reference.
+        A number from 0 to 1. None for `answered`, for judge scores of tasks with options, for `bits_per_byte`, and if a
+        document has no reference.
     """
     if not docs or not all(has_reference(doc) for doc in docs):
         return None
+    if RANKING in METRICS[metric].filters:
+        if METRICS[metric].chance is None and metric.startswith("top1"):
+            return _mean(_mean(option.right for option in options_of(doc)) for doc in docs)
+        return METRICS[metric].chance
     by_form: dict[AnswerFormat, list[Doc]] = defaultdict(list)
     for doc in docs:
         by_form[AnswerFormat.of(doc)].append(doc)

@@ -17,7 +17,7 @@ from mera_ru_tasks.compare.verdicts import Verdict, summarize
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.errors import RunError
 from mera_ru_tasks.issues import Issue
-from mera_ru_tasks.scoring.metrics import METRICS, STRICT
+from mera_ru_tasks.scoring.metrics import METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import suggest
 
 
@@ -141,6 +141,8 @@ def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
     for entry in entries:
         if isinstance(cache := entry.log.run.config.get("use_cache"), str) and cache:
             caches.setdefault(cache, {})[entry.model] = None
+        if any(RANKING in answer.extractions for answer in entry.answers.values()):
+            continue  # ranked options have no response
         given = hash(tuple(sorted((key, answer.response) for key, answer in entry.answers.items())))
         responses.setdefault((entry.task, given), {})[entry.model] = None
     for models in caches.values():

@@ -176,7 +176,9 @@ def difference(
     if not keys:
         return None
     arrays = _array(values, keys, metric), _array(baseline, keys, metric)
-    return stats.paired_difference(*arrays, _clusters(entry, keys), bounded=METRICS[metric].bounded, runs=runs)
+    of = METRICS[metric]
+    found = stats.paired_difference(*arrays, _clusters(entry, keys), bounded=of.bounded, runs=runs)
+    return found if of.higher_is_better else replace(found, won=found.lost, lost=found.won)
 
 
 def _array(values: Mapping[str, Any], keys: Sequence[str], metric: str) -> _Array:

@@ -74,8 +74,8 @@ class Difference:
         df: the degrees of freedom of Student's t; infinite for the normal distribution.
         p: the two-sided p-value of "no difference"; None if there are too few clusters for a test.
         method: the name of the method.
-        won: the number of documents (or groups) with a higher value than in the other run; None if unpaired.
-        lost: the number with a lower value; None if unpaired.
+        won: the number of documents (or groups) with a better value than in the other run; None if unpaired.
+        lost: the number with a worse value; None if unpaired.
     """
 
     estimate: Estimate

@@ -53,6 +53,8 @@ def why_not(task: str) -> str:
     if known is None:
         return "it is not one of these benchmarks"
     benchmark, variants = known
+    if "rank" in variants:
+        return "it ranks options, so it has no responses"
     if "sample" in variants:
         return "it runs the package's own sample data"
     if "shots" in variants:

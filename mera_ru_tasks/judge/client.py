@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -25,6 +25,8 @@ _REMINDER = (
 )
 # The longest wait between repeated requests in seconds, as in the SDK.
 LONGEST_WAIT = 8.0
+# The largest reply in bytes. A verdict with long reasoning takes some 100 kB; a server may send without an end.
+LARGEST_REPLY = 4 << 20
 
 
 class NoVerdictError(Exception):
@@ -66,7 +68,11 @@ class JudgeClient:
         self._settings = settings
         self._retries = settings.retries if retries is None else retries
         self._client = openai.AsyncOpenAI(
-            base_url=settings.api_base, api_key=settings.key, timeout=settings.timeout, max_retries=self._retries
+            base_url=settings.api_base,
+            api_key=settings.key,
+            timeout=settings.timeout,
+            max_retries=self._retries,
+            default_headers={"Accept-Encoding": "identity"},
         )
         self._url = f"{settings.api_base}/chat/completions"
         fields = {"model": settings.model, "temperature": 0, **settings.extra_fields}
@@ -78,11 +84,14 @@ class JudgeClient:
         import aiohttp
 
         headers = {name: value for name, value in self._client.default_headers.items() if isinstance(value, str)}
-        headers["Authorization"] = f"Bearer {self._settings.key}"
+        # Replies are small; uncompressed, no small one can become a large one.
+        headers |= {"Authorization": f"Bearer {self._settings.key}", "Accept-Encoding": "identity"}
         timeout = aiohttp.ClientTimeout(total=self._settings.timeout)
         # aiohttp would look for proxies before each request, in a separate thread.
         proxied = bool(urllib.request.getproxies())
-        self._session = aiohttp.ClientSession(headers=headers, timeout=timeout, trust_env=proxied)
+        self._session = aiohttp.ClientSession(
+            headers=headers, timeout=timeout, trust_env=proxied, auto_decompress=False
+        )
         return self
 
     async def __aexit__(
@@ -128,7 +137,7 @@ class JudgeClient:
         try:
             async with self._session.post(self._url, json=self._body(message), allow_redirects=False) as reply:
                 if reply.status == 200:
-                    return parse_completion(await reply.text("utf-8", "replace"))
+                    return parse_completion(await _read_bounded(reply.content.iter_any()))
                 wait = reply.headers.get("Retry-After", "")
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError, MalformedReplyError):
             return None
@@ -149,12 +158,37 @@ class JudgeClient:
         body = self._body(message)
         for attempt in range(self._retries + 1):
             try:
-                return parse_completion(await self._client.post("/chat/completions", cast_to=str, body=body))
+                return parse_completion(await self._receive(body))
             except MalformedReplyError:
                 if attempt == self._retries:
                     raise
             await asyncio.sleep(min(0.5 * 2**attempt, LONGEST_WAIT))
         raise AssertionError("the last attempt returns or raises")
+
+    async def _receive(self, body: dict[str, Any]) -> str:
+        """Send a request through the SDK and read the reply's body as it comes, since it may have no end."""
+        import openai
+
+        completions = self._client.chat.completions.with_streaming_response
+        fields = {name: value for name, value in body.items() if name not in ("model", "messages")}
+        async with completions.create(model=body["model"], messages=body["messages"], extra_body=fields) as reply:
+            try:
+                return await _read_bounded(reply.iter_bytes())
+            except (MalformedReplyError, openai.APIError):
+                raise
+            except Exception as error:  # the SDK's HTTP library, whose name depends on its version
+                raise MalformedReplyError(f"the reply broke off ({type(error).__name__})") from error
+
+
+async def _read_bounded(parts: AsyncIterator[bytes]) -> str:
+    """Read a reply's body; raise MalformedReplyError if it is larger than `LARGEST_REPLY`."""
+    read, size = [], 0
+    async for part in parts:
+        read.append(part)
+        size += len(part)
+        if size > LARGEST_REPLY:
+            raise MalformedReplyError(f"the reply is larger than {LARGEST_REPLY >> 20} MiB")
+    return b"".join(read).decode("utf-8", "replace")
 
 
 def explain(error: Exception) -> str:

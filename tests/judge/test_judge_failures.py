@@ -149,3 +149,16 @@ def test_without_the_package(tmp_path, monkeypatch, package):
         monkeypatch.setitem(__import__("sys").modules, package, None)
         with pytest.raises(JudgeError, match=r'pip install "mera-ru-tasks\[judge\]"'):
             prepare(settings)
+
+
+@pytest.mark.parametrize("fault", ["endless", "bomb"])
+def test_a_reply_without_an_end_costs_its_verdict_and_little_memory(tmp_path, monkeypatch, fault):
+    monkeypatch.setattr("mera_ru_tasks.judge.client.LARGEST_REPLY", 1 << 20)
+
+    def faults(message, attempt):
+        return fault if "загадка" in message else None
+
+    with StubJudge(faults=faults) as stub:
+        judgements = judge([wrong(1)], settings_for(stub, tmp_path, retries=1))
+        assert scores(judgements) == [None]
+        assert stub.flooded < 1 << 30

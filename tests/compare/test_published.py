@@ -8,7 +8,8 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.stats import NEWCOMBE
 from mera_ru_tasks.scoring.metrics import STRICT
-from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_rows, log_file, row_of
+from tests.support.comparisons import MIDDLE, TASK, WEAK, row_of
+from tests.support.scripted import reference, run
 
 HEAD = "model,task,metric,score,n\n"
 
@@ -37,11 +38,15 @@ def test_a_published_score_is_an_unpaired_row(results, csv_file):
     assert [one.code for one in row.notes] == ["unpaired"]
 
 
-def test_published_scores_of_clustered_documents_count_as_dependent(copied, csv_file):
-    log = log_file(copied, MIDDLE)
-    edit_rows(log, lambda row: {**row, "exact_match": row["doc"]["meta"]["group_id"] % 2})
+def test_published_scores_of_clustered_documents_count_as_dependent(tmp_path, csv_file):
+    run(
+        tmp_path,
+        [TASK],
+        lambda doc, prompt: reference(doc) if doc["meta"]["group_id"] % 2 else "Ответ: нет",
+        model=MIDDLE,
+    )
     file = csv_file(HEAD + f"board/gpt,{TASK},exact_match,0.5,60\n")
-    comparison = compare_runs([log], published=[file])
+    comparison = compare_runs([tmp_path], published=[file])
     mine, published = (row_of(comparison, TASK, model).score for model in (MIDDLE, "board/gpt (published)"))
     assert mine.effective < 60
     assert published.effective == pytest.approx(mine.effective)

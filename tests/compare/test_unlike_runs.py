@@ -48,7 +48,7 @@ def with_other_prompts(folder):
         (limited, "the documents: 12 (--limit 12) against 60, 12 in common"),
         (with_shots, "the number of shots: 2 against 0"),
         (with_system_instruction, "the system instruction: Ты знаток. against not set"),
-        (of_another_version, "the task's version: 2.0 against 1.0"),
+        (of_another_version, "the task's version: 2.0 against 1."),
         (with_other_prompts, "60 of 60 common documents have other prompts"),
     ],
 )

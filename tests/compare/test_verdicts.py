@@ -11,7 +11,8 @@ from mera_ru_tasks.compare.notes import RUSSIAN, sentence
 from mera_ru_tasks.compare.results import Family, Pair, Row, conclude
 from mera_ru_tasks.compare.stats import mean_estimate, mean_of_differences, paired_difference
 from mera_ru_tasks.scoring.metrics import STRICT
-from tests.support.comparisons import MIDDLE, STRONG_LABEL, WEAK, edit_rows, log_file
+from tests.support.comparisons import MIDDLE, STRONG_LABEL, WEAK, log_file
+from tests.support.scripted import run
 
 MEASURE = ("task", "exact_match", STRICT)
 
@@ -163,10 +164,9 @@ def test_where_there_is_no_mean_each_task_has_its_primary_measure(results):
     ]
 
 
-def test_a_score_that_is_not_above_chance_is_said(copied):
-    log = log_file(copied, WEAK, "enantiosemy_sample")
-    edit_rows(log, lambda row: {**row, "exact_match": 0} if row["filter"] == STRICT else row)
-    comparison = compare_runs([log])
+def test_a_score_that_is_not_above_chance_is_said(tmp_path):
+    run(tmp_path, ["enantiosemy_sample"], lambda doc, prompt: "Не знаю.", model=WEAK)
+    comparison = compare_runs([tmp_path])
     [row] = [row for row in comparison.rows if (row.metric, row.filter) == ("exact_match", STRICT)]
     assert row.above_chance is False
     assert [one.code for one in comparison.verdicts[0].sentences] == ["not-above-chance"]

@@ -56,6 +56,9 @@ SETTINGS = {
     "no address": ({**CHAT, "model_args": {"model": "NAME"}}, ["base_url=http"]),
     "no key": ({**CHAT, "model": "openai-chat-completions"}, ["OPENAI_API_KEY"]),
     "messages": ({"model": "local-chat-completions", "model_args": SERVER}, ["--apply_chat_template"]),
+    "no log-likelihoods": (
+        {"tasks": "riddles_sample_rank", **CHAT, "model_args": SERVER}, ["riddles_sample_rank", "`local-completions`"],
+    ),
     "limit": ({"limit": 0.0}, ["--limit 0.0"]),
     "negative limit": ({"limit": -3.0}, ["--limit -3.0"]),
     "samples": ({"samples": [1]}, ["--samples", "JSON object"]),

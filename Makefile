@@ -146,7 +146,7 @@ $(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/py
 
 $(LOWEST)/dev: pyproject.toml constraints-lowest.txt | $(LOWEST)/pyvenv.cfg
 	@echo "Installing the lowest supported versions into $(LOWEST); the first time takes a few minutes."
-	$(LOWEST)/bin/pip $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[dev]'
+	$(LOWEST)/bin/pip $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[test]'
 	@touch $@
 
 .PRECIOUS: %/pyvenv.cfg

@@ -19,7 +19,7 @@ from tests.support.documents import REPOSITORY
 
 PACKAGE = REPOSITORY / "mera_ru_tasks"
 # Which extras a part of the package may import, besides the core's dependencies.
-EXTRAS = {"judge": ("judge",), "compare/html": ("report",)}
+EXTRAS = {"judge": ("judge",), "compare/html": ("report",), "harness/diagnosis": ("hf",)}
 
 
 def declared(extra: str | None = None) -> list[Requirement]:
@@ -92,7 +92,7 @@ def test_the_lowest_versions_are_those_that_are_declared() -> None:
     pins = {canonicalize_name(name): Version(version) for name, version in pinned.items()}
     bounds = {
         canonicalize_name(requirement.name): Version(bound[1])
-        for extra in (None, "api", "docs", "hf", "judge", "report", "dev")
+        for extra in (None, "api", "docs", "hf", "judge", "report", "test")
         for requirement in declared(extra)
         if (bound := re.search(r">=([\d.]+)", str(requirement.specifier)))
     }

@@ -42,10 +42,12 @@ def check(
         typer.Option(metavar="NAME", help="The benchmark that the folder PATH holds, if its name does not say it."),
     ] = None,
     format: Annotated[Format, typer.Option("--format", help="For people or for machines.")] = Format.table,
+    counts: Annotated[bool, typer.Option("--counts", help="Show what the data contain, also if all is well.")] = False,
 ) -> None:
     """Check every row of the data, and count what they contain.
 
-    Errors stop a run; if there are any, all are listed and the exit status is 1. Warnings do not stop a run.
+    Errors stop a run; if there are any, all are listed and the exit status is 1. Warnings do not stop a run. Data
+    without either get one line.
 
     \b
     Examples:
@@ -63,7 +65,7 @@ def check(
         print(json.dumps([report.as_json() for report in reports], ensure_ascii=True, indent=2))
     else:
         for report in reports:
-            _print(report)
+            _print(report, counts=counts)
     if any(errors(report.issues) for report in reports):
         raise typer.Exit(1)
 
@@ -166,7 +168,11 @@ def _scores(scores: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in plain.items()) or "none, since there is no reference"
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, *, counts: bool) -> None:
+    if not report.issues and not counts:
+        sizes = ", ".join(f"{split} {rows}" for split, rows in report.statistics["rows"].items())
+        say(f"{report.source.benchmark.title} in {report.source.location}: no errors, no warnings; rows: {sizes}")
+        return
     say(f"\n{report.source.benchmark.title} in {report.source.location}")
     if report.statistics:
         _print_statistics(report.statistics)

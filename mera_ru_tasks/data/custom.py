@@ -176,7 +176,9 @@ def _format(task: str, answer: Any) -> AnswerFormat:
         or len(choices) < 2
         or not any(letters.startswith(choices) for letters in _ALPHABETS)
     ):
-        raise _wrong(task, "mera_ru_answer", f"the letters {choices!r} are not supported", hint)
+        latin = ", ".join(letter for letter in str(choices) if letter.isascii() and letter.isalpha())
+        what = f"the letters {choices!r} are not supported" + (f" (Latin: {latin})" if latin else "")
+        raise _wrong(task, "mera_ru_answer", what, hint)
     if type(max_choices) is not int or not 1 <= max_choices <= len(choices):
         what = f"`max_choices` is {max_choices!r}"
         raise _wrong(task, "mera_ru_answer", what, f"It must be a number from 1 to {len(choices)}.")

@@ -28,7 +28,11 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
         DataError: `root` is not a folder, or holds no such folder, or more than one.
     """
     _must_be_folder(root, _where_from(benchmark))
-    found = sorted(path for path in root.iterdir() if path.is_dir() and path.name.lower() in benchmark.folders)
+    inner = root / "data"  # a copy of a repository with its data in a folder of that name
+    for parent in (root, inner) if inner.is_dir() else (root,):
+        found = sorted(path for path in parent.iterdir() if path.is_dir() and path.name.lower() in benchmark.folders)
+        if found:
+            break
     if len(found) == 1:
         return found[0]
     if found:

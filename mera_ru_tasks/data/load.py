@@ -163,7 +163,8 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
     named = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
     if named:
         return [Source(named[0], path)]
-    inside = {child.name.lower() for child in path.iterdir() if child.is_dir()}
+    folders = (path, path / "data") if (path / "data").is_dir() else (path,)  # as `benchmark_folder` looks for them
+    inside = {child.name.lower() for folder in folders for child in folder.iterdir() if child.is_dir()}
     found = [candidate for candidate in BENCHMARKS.values() if inside & set(candidate.folders)]
     if not found:
         names = ", ".join(BENCHMARKS)

@@ -24,6 +24,7 @@ def test_markup_and_control_characters_in_data_do_nothing(mera_ru, tmp_path):
 
 TARGETS = {
     "a benchmark's folder": (["data/Enantiosemy"], ["enantiosemy"]),
+    "a folder around the data folder": (["."], ["enantiosemy", "riddles_closed"]),
     "a data folder": (["data"], ["enantiosemy", "riddles_closed"]),
     "a folder of another name": (["copy", "--benchmark", "riddles_closed"], ["riddles_closed"]),
     "shipped data by a task's name": (["riddles_open_sample"], ["riddles_open"]),

@@ -69,7 +69,10 @@ def test_what_looks_wrong_is_a_warning(case, mera_ru, tmp_path):
     assert "\nno errors\n" in mera_ru("data", "check", folder).out
 
 
-def test_the_shipped_data_have_nothing_wrong_but_their_size(mera_ru):
+def test_the_shipped_data_have_nothing_wrong_and_take_a_line_each(mera_ru):
     outcome = mera_ru("data", "check", sample_folder(), "--format", "json")
     assert outcome.status == 0
-    assert [[issue["code"] for issue in report["issues"]] for report in json.loads(outcome.out)] == [["other-size"]] * 4
+    assert [[issue["code"] for issue in report["issues"]] for report in json.loads(outcome.out)] == [[]] * 4
+    lines = mera_ru("data", "check", sample_folder()).out.splitlines()
+    assert len(lines) == 4 and all("no errors, no warnings" in line for line in lines)
+    assert len(mera_ru("data", "check", sample_folder(), "--counts").out.splitlines()) > 20

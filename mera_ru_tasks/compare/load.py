@@ -46,7 +46,7 @@ class LoggedVerdict:
     reason: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Answer:
     """One model's answer to one document.
 
@@ -211,10 +211,18 @@ def _group_name(group: int) -> str:
 
 @dataclass
 class Pool:
-    """Documents by hash and prompts that several answers share, so that each is held once."""
+    """What several answers share, so that each is held once: documents by hash, prompts, measures, settings."""
 
     documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
+    measures: dict[Measure, Measure] = field(default_factory=dict)
+    _generation: Mapping[str, Any] = field(default_factory=dict)
+
+    def generation(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the generation settings, as the same object while they stay the same."""
+        if settings != self._generation:
+            self._generation = settings
+        return self._generation
 
 
 @dataclass(frozen=True)
@@ -322,7 +330,8 @@ def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], LogCheck]
             answer = answers[sample.doc_hash] = _answer(sample, pool)
         answer.extractions[sample.filter] = sample.filtered
         for name, part in sample.scores.items():
-            answer.scores[name, sample.filter] = part
+            measure = name, sample.filter
+            answer.scores[pool.measures.setdefault(measure, measure)] = part
     check = reader.check()
     if len(samples) <= _MOST_RESCORED:
         found = tuple(check_responses(log, samples))
@@ -342,7 +351,7 @@ def _answer(sample: Sample, pool: Pool) -> Answer:
         sample.doc,
         pool.prompts.setdefault(sample.prompt, sample.prompt),
         sample.prompt_hash,
-        sample.generation,
+        pool.generation(sample.generation),
         sample.response,
     )
 

@@ -19,7 +19,7 @@ MODEL ?=
 TASKS ?= mera_ru_sample_prefill
 RANKED ?= riddles_sample_rank
 FEWSHOT ?= 1
-LIMIT ?= 9
+LIMIT ?= 12
 RESULTS ?= results
 BASELINE := random-gpt-neox
 

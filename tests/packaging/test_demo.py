@@ -69,7 +69,7 @@ def test_what_is_run_is_printed(checkout: Path) -> None:
     *baseline, first, second, compare = printed
     assert [one.replace("random-gpt-neox", "gemma-3-270m") for one in baseline] == [first, second]
     assert "pretrained=/models/gemma-3-270m --tasks mera_ru_sample_prefill --num_fewshot 1 " in first
-    assert "pretrained=/models/gemma-3-270m --tasks riddles_sample_rank --limit 9 " in second
+    assert "pretrained=/models/gemma-3-270m --tasks riddles_sample_rank --limit 12 " in second
     assert compare == "mera-ru compare results --baseline random-gpt-neox -o report.html"
 
 

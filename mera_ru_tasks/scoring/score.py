@@ -108,12 +108,13 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
         correct = exact_match(visible, accepted_answers(reference, phrase=answer_format.is_list))
     scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
     if answer_format.choices:
-        right, _ = split_reference(reference, answer_format)
-        given = [part for part in extraction.split("; ")[: answer_format.max_choices] if part]
-        if answer_format.max_choices > 1:
-            scores["f1"] = max(letters_f1(given, right), float(correct))
+        name = "f1" if answer_format.max_choices > 1 else "letter_match"
+        if correct:
+            scores[name] = 1.0 if name == "f1" else 1
         else:
-            scores["letter_match"] = max(int(given == right), correct)
+            right, _ = split_reference(reference, answer_format)
+            given = [part for part in extraction.split("; ")[: answer_format.max_choices] if part]
+            scores[name] = letters_f1(given, right) if name == "f1" else int(given == right)
     return {**scores, **_group_part(doc, "group_exact_match", correct)}
 
 

@@ -51,5 +51,11 @@ def exact_match_plain(response: str, reference: str) -> int:
 
     For riddles MERA's public code has two rules. One normalizes, as `exact_match` does; the other does only this.
     """
-    accepted = {entry.strip().lower() for entry in reference.split(";")} - {""}
+    accepted = _plain_answers(reference)
     return int(any(candidate.lower() in accepted for candidate in candidates(response)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_answers(reference: str) -> frozenset[str]:
+    """Return the accepted answers, stripped and in lower case."""
+    return frozenset(entry.strip().lower() for entry in reference.split(";")) - {""}

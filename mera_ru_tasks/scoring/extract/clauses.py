@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from mera_ru_tasks.scoring.extract.words import ANSWER, MARK, TELLING, TELLING_STEM, kind_of, tokens_of
+from mera_ru_tasks.scoring.extract.words import MARK, TELLING, TELLING_STEM, kind_of, tokens_of
 from mera_ru_tasks.scoring.normalize import WORD
 
 # The end of a sentence, a bracket or a line. A full stop behind one lower-case letter only abbreviates a word.
@@ -120,12 +120,9 @@ def _may_tell(sentence: str) -> bool:
     """Return True unless a sentence surely says nothing of an answer, as most sentences of an explanation."""
     if len(sentence) <= _SHORT or _CAPITAL.search(sentence):
         return True
-    is_long = len(sentence) > _LONG
-    words = itertools.islice(WORD.finditer(sentence), _FIRST_WORDS if is_long else None)
+    words = itertools.islice(WORD.finditer(sentence), _FIRST_WORDS if len(sentence) > _LONG else None)
     tells = not TELLING.isdisjoint(kind_of(word[0]) for word in words)
-    return (
-        tells or ANSWER.search(sentence.lower()) is not None or (is_long and TELLING_STEM.search(sentence) is not None)
-    )
+    return tells or TELLING_STEM.search(sentence.lower()) is not None
 
 
 class _Stance:

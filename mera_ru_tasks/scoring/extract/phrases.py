@@ -161,7 +161,8 @@ def _phrase(text: str) -> str:
     if not words:
         return ""
     text = text[words[0].start() : words[-1].end()].replace('"', "")
-    phrase = re.sub(r"[\s;]*;[\s;]*", "; ", " ".join(in_cyrillic(text).lower().split()))
+    phrase = " ".join(in_cyrillic(text).lower().split())
+    phrase = re.sub(r"[\s;]*;[\s;]*", "; ", phrase) if ";" in phrase else phrase
     return "" if count_words(phrase) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 

@@ -58,8 +58,11 @@ _STEMS = re.compile(
 )
 # Kinds of words by which a clause can say something of an answer, and a quick search for those that take it back.
 TELLING = frozenset({"denial", "negation", "approval", "retraction", "turn", "or", "addition", "others", "narrowing"})
-ANSWER = re.compile("вариант|ответом|верси|выбира|выбер")  # nouns and verbs right before an answer
-TELLING_STEM = re.compile("|".join(word.strip("*") for word in _TABLE["retraction"].split() if len(word) > 3))
+_BEFORE_ANSWER = "вариант|ответом|верси|выбира|выбер"  # nouns and verbs right before an answer
+ANSWER = re.compile(_BEFORE_ANSWER)
+TELLING_STEM = re.compile(
+    "|".join([_BEFORE_ANSWER, *(word.strip("*") for word in _TABLE["retraction"].split() if len(word) > 3)])
+)
 # Marks that stand for a word; a word with hyphens is one.
 MARK = re.compile("[✅✔✓☑❌✗✘✖❎🚫]")
 _TOKEN = re.compile(rf"{WORD.pattern}(?:-{WORD.pattern})*|{MARK.pattern}")

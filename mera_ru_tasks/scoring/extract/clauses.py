@@ -100,10 +100,11 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
     """
     if not WORD.search(text) and not MARK.search(text):
         return None
+    names = any(len(candidate) > 1 for candidate in given)
     joined: Objection | None = None
     before: frozenset[str] = frozenset()
     for number, (sentence, in_brackets) in enumerate(sentences_of(text.lstrip(" .,;:)"))):
-        if not _may_tell(sentence):
+        if not _may_tell(sentence, names):
             continue
         stance = _Stance(given, before, mention_in)
         objection = stance.of(sentence)
@@ -116,13 +117,18 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
     return joined
 
 
-def _may_tell(sentence: str) -> bool:
-    """Return True unless a sentence surely says nothing of an answer, as most sentences of an explanation."""
+def _may_tell(sentence: str, names: bool) -> bool:
+    """Return True unless a sentence surely says nothing of an answer, as most sentences of an explanation.
+
+    Before other words than names («не мост») «не» takes nothing back, except in «не так» and «не то».
+    """
     if len(sentence) <= _SHORT or _CAPITAL.search(sentence):
         return True
     words = itertools.islice(WORD.finditer(sentence), _FIRST_WORDS if len(sentence) > _LONG else None)
-    tells = not TELLING.isdisjoint(kind_of(word[0]) for word in words)
-    return tells or TELLING_STEM.search(sentence.lower()) is not None
+    kinds = {kind_of(word[0]) for word in words}
+    lowered = sentence.lower()
+    denies = "negation" in kinds and (names or "не т" in lowered)
+    return denies or not TELLING.isdisjoint(kinds) or TELLING_STEM.search(lowered) is not None
 
 
 class _Stance:

@@ -15,7 +15,7 @@ _ONE_LETTER_WORDS, _ABBREVIATIONS = frozenset("АВИОУКСЯI"), frozenset("�
 # Kinds of words before which «А» is a letter rather than a conjunction: «А тоже подходит».
 _JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
 # Behind these a clause only speaks of an option: «в тексте Б».
-_ABOUT = re.compile("в|на|с|про|об?|от|у|из|для|между|кроме", re.IGNORECASE)
+_ABOUT = re.compile("в|на|с|про|об?|от|у|из|для|кроме", re.IGNORECASE)
 # One letter, what may stand between two letters of an answer, and a run of them.
 _ONE = re.compile(r"(?<![^\W_])(?!(?:и|and|а также)\b)[^\W\d_](?![^\W_]|[\u0300-\u036f])", re.IGNORECASE)
 _OPEN, _CLOSE = r"[\s\"'{<]{0,4}(?:[(\[](?= ?[^\W\d_] ?[)\]]) ?)?", r"[\s\"')\]}>]{0,4}"

@@ -27,7 +27,7 @@ _ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|ен�
 _PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
 _NO_VOWEL = re.compile(r"[а-я](?:[бвгджзклмнпрстфхцчшщ]*)$")
 _ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
-_PREPOSITION = re.compile(r"(?:.*\b)?(?:[вкосу]|[вс]о|об|на|из|под?|про|от|до|за|для|без|при|через)(?: |$)$", re.DOTALL)
+_PREPOSITION = re.compile(r"(?:.*\b)?(?:[вкосу]|[вс]о|об|на|из|под?|про|от|до|за|для|без|при)(?: |$)$", re.DOTALL)
 # Kinds of words that a clause naming a candidate does not have.
 _NOT_NAMING = frozenset(
     {"topic", "pronoun", "condition", "seeming", "reason", "closing", "example", "negation", "denial"}

@@ -15,38 +15,34 @@ from mera_ru_tasks.scoring.normalize import WORD
 _TABLE = {
     # Words that deny: alone («неверно»), or before an approving word («не подходит»).
     "negation": "не ни not нельзя вряд",
-    "denial": "неверн* неверен неправильн* ошибоч* ложн* ложь ошибка исключ* отпада* отброс* отверг* противореч* "
-    "false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫 ошибкой",
-    "approval": "подход* подойд* подойти соответств* годит* годят* верен верна верно верны верный верные верным "
-    "правильн* true correct right да yes ✅ ✔ ✓ ☑",
+    "denial": "неверн* неверен неправильн* ошибоч* ошибка ошибкой ложн* ложь исключ* отпада* отброс* противореч* "
+    "false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
+    "approval": "подход* подойд* подойти соответств* годит* верен верн* правильн* true correct right да yes ✅ ✔ ✓ ☑",
     # Words that take back what was said, or turn to something else.
-    "retraction": "передума* ошибся ошиблась ошибаюсь исправл* поправ* меняю заменяю стоп погоди* подожди* отмена "
-    "виноват беру постой* ой упс wait oops correction неправ отказыва* пересмотр*",
+    "retraction": "передума* ошибся ошиблась исправл* поправ* меняю стоп погоди* подожди* отмена виноват беру "
+    "постой* ой упс wait oops correction неправ отказыва* пересмотр*",
     "turn": "хотя впрочем точнее вернее правильнее все-таки actually лучше извини* прости* прощения sorry деле "
     "скорее вместо",
     # Words that put another answer beside the first, or speak of other answers.
     "or": "или либо or",
-    "addition": "возможн* возможен вероятн* может наверн* также тоже еще альтернатив* запасн* добав* maybe perhaps "
-    "also alternat*",
-    "others": "остальн* прочие други* друго* другая иной иные второ* вторая",
-    "narrowing": "только лишь only",
+    "addition": "возмож* вероятн* может наверн* также тоже еще альтернатив* запасн* maybe perhaps also alternat*",
+    "others": "остальн* други* друго* другая второ* вторая",
+    "narrowing": "только only",
     # Words around an answer that do not change it.
-    "lead": "я ну можно стоит загадан* думаю считаю полагаю кажется похоже видимо всего конечно разумеется очевидно "
-    "безусловно итак значит следовательно таким образом поэтому итог* вот мне прошу окончательн* финальн* мой "
-    "краткий так что вывод so the is my final хм правда вношу по-моему",
-    "link": "эта такой но однако и а в на к под из бы же быть был* будет явля* выбира* выбра* ответить самый самом "
-    "именно все по про случае данном следующ* тут здесь сразу больше and of то это*",
-    "choice": "ответ ответа ответы ответом вариант* фраз* текст* букв* пункт* опци* продолжени* концовк* отгадк* "
-    "разгадк* слов* языков* единиц* выражение answer* option* choice верси*",
-    "topic": "вопрос* загадк* формулировк* услови* контекст* смысл* задани* задач* формат* строк*",
+    "lead": "я ну можно стоит думаю считаю полагаю кажется похоже видимо всего конечно итак значит таким "
+    "образом поэтому итог* вот мне окончательн* финальн* мой хм так что so the is my final вношу по-моему",
+    "link": "но однако и а в на к бы же быть был* будет явля* выбира* выбра* ответить самом именно все "
+    "следующ* сразу больше and of то это*",
+    "choice": "ответ ответом вариант* фраз* текст* букв* продолжени* отгадк* слов* языков* единиц* answer* option* "
+    "choice верси*",
+    "topic": "вопрос* загадк* формулировк* смысл*",
     # Words that make a clause something else than a statement of the answer.
-    "condition": "если ли if would",
-    "seeming": "сначала показаться показалось кажущ* казалось думал* подумал* подумать многие кто-то скажет перв* "
-    "предыдущ* чуж* прошл*",
-    "example": "пример* шаблон* почему какой каков",
-    "reason": "потому поскольку ведь ибо пояснени* объяснени* обосновани* комментари* разбор причин* because",
-    "pronoun": "он она оно его ее их ей ему им мы кто когда где котор* знаю могу нужно есть чтобы как",
-    "closing": "спасибо удачи конец готово end done user assistant system model",
+    "condition": "если if would",
+    "seeming": "сначала показ* казал* подум* думал* перв*",
+    "example": "пример*",
+    "reason": "потому поскольку ведь пояснени* объяснени* комментари* because",
+    "pronoun": "он она оно его кто когда котор* как",
+    "closing": "спасибо удачи готово end done user assistant system model",
 }
 _EXACT = {word: kind for kind, words in _TABLE.items() for word in words.split() if word[-1] != "*"}
 _STEMS = re.compile(
@@ -57,7 +53,7 @@ _STEMS = re.compile(
     )
 )
 # Kinds of words by which a clause can say something of an answer, and a quick search for those that take it back.
-TELLING = frozenset({"denial", "negation", "approval", "retraction", "turn", "or", "addition", "others", "narrowing"})
+TELLING = frozenset({"denial", "approval", "retraction", "turn", "or", "addition", "others", "narrowing"})
 _BEFORE_ANSWER = "вариант|ответом|верси|выбира|выбер"  # nouns and verbs right before an answer
 ANSWER = re.compile(_BEFORE_ANSWER)
 TELLING_STEM = re.compile(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mera_ru_tasks.scoring.extract import after_announcement, drop_reasoning
-from mera_ru_tasks.scoring.extract.cleaning import clean
+from mera_ru_tasks.scoring.extract.preparation import clean
 from mera_ru_tasks.scoring.score import score_flexible, score_strict
 from tests.support.extraction_cases import FORMATS, ONE, PHRASE, SEVERAL, UNIT, document, flexible, read, strict
 from tests.support.properties import at_least

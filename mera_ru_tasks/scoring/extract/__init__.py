@@ -15,14 +15,24 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
-from mera_ru_tasks.scoring.extract.announcement import after_announcement
-from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, objection_in, sentences_of
-from mera_ru_tasks.scoring.extract.cleaning import LIMIT, clean, lines_of
-from mera_ru_tasks.scoring.extract.letters import letter_mention, letters_at_head
-from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, items_of, letters_given_by
+from mera_ru_tasks.scoring.extract.clauses import BULLET, Clause, Mention, kinds_of, objection_in, sentences_of
+from mera_ru_tasks.scoring.extract.options import (
+    Answer,
+    answer_of_lines,
+    items_of,
+    letter_mention,
+    letters_at_head,
+    letters_given_by,
+)
 from mera_ru_tasks.scoring.extract.phrases import bare_phrase, phrase_mention, phrase_of_lines, unit_of_lines
-from mera_ru_tasks.scoring.extract.reasoning import drop_reasoning, opening_mark
-from mera_ru_tasks.scoring.extract.words import BULLET, kinds_of
+from mera_ru_tasks.scoring.extract.preparation import (
+    LIMIT,
+    after_announcement,
+    clean,
+    drop_reasoning,
+    lines_of,
+    opening_mark,
+)
 from mera_ru_tasks.scoring.normalize import WORD, fold, is_longer, normalize, without_invisible
 
 __all__ = ["Extraction", "after_announcement", "drop_reasoning", "extract_answer", "opening_mark"]

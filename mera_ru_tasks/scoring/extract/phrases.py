@@ -6,10 +6,8 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from mera_ru_tasks.scoring.extract.clauses import Clause, Mention
-from mera_ru_tasks.scoring.extract.letters import letters_at_head
-from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, may_follow
-from mera_ru_tasks.scoring.extract.words import ANSWER, BULLET, MARK, kind_of, kinds_of, tokens_of
+from mera_ru_tasks.scoring.extract.clauses import ANSWER, BULLET, MARK, Clause, Mention, kind_of, kinds_of, tokens_of
+from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, letters_at_head, may_follow
 from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
 # A longer phrase is a sentence. What only a clause names, or a list adds, is shorter.

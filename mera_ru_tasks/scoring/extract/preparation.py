@@ -1,0 +1,279 @@
+r"""Steps 1 to 3 of answer extraction: drop the reasoning, find the announcement, and clean what is behind it.
+
+An announcement is a noun such as «ответ» with a colon, a dash or a line end behind it. Boxes (`\boxed{…}`) count if no
+noun announces anything.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections import deque
+
+from mera_ru_tasks.scoring.extract.clauses import kind_of, kinds_of
+from mera_ru_tasks.scoring.normalize import WORD, lower, without_stress
+from mera_ru_tasks.scoring.strict import MARKER
+
+# Names of the tags in which models reason: DeepSeek, Qwen and most others write <think>; the rest are instruction-tuned
+# models of several makers, and Russian fine-tunes.
+_TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "scratchpad", "seed:think")
+_RUSSIAN_TAGS = ("рассуждение", "рассуждения", "размышление", "размышления", "мысли")
+# Opening and closing marks: those tags; Mistral; Kimi; OpenThinker; Cohere; MedGemma.
+_MARKS = (
+    *((f"<{tag}>", f"</{tag}>") for tag in (*_TAGS, *_RUSSIAN_TAGS)),
+    ("[think]", "[/think]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|start_thinking|>", "<|end_thinking|>"),
+    ("<unused94>", "<unused95>"),
+)
+_OPENING = tuple(opening for opening, _ in _MARKS)
+_CLOSING = tuple(closing for _, closing in _MARKS)
+# A mark at a prompt's end, with the white space behind it.
+_LONGEST = 40
+
+
+def drop_reasoning(response: str) -> str:
+    """Return the response without its reasoning.
+
+    The text between the first opening mark and the last closing one is dropped. If the first mark is a closing one, the
+    prompt held the opening one, and everything before the last closing mark is dropped. A block that is still open at
+    the end leaves nothing. gpt-oss writes in channels; there the last `final` channel is returned.
+    """
+    text = _final_channel(response)
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return text
+    lowered = lower(text)
+    end = max((at + len(mark) for mark in _CLOSING if (at := lowered.rfind(mark)) >= 0), default=0)
+    if any(lowered.rfind(mark, end) >= 0 for mark in _OPENING):
+        return ""
+    if not end:
+        return text
+    first_closing = min(at for mark in _CLOSING if (at := lowered.find(mark)) >= 0)
+    first_opening = min((at for mark in _OPENING if (at := lowered.find(mark, 0, first_closing)) >= 0), default=None)
+    # An announcement before the reasoning, by the prompt or the model, still belongs to what follows it.
+    return text[end:] if first_opening is None else f"{text[:first_opening]}\n{text[end:]}"
+
+
+def opening_mark(prompt: object) -> str:
+    """Return the mark with which a rendered prompt opens a reasoning block at its end; empty if it opens none.
+
+    DeepSeek-R1's chat template ends in `<think>`. Put before the response, the mark hides an unfinished draft.
+    """
+    if not isinstance(prompt, str):
+        return ""  # messages for a chat API, whose template is unknown
+    end = lower(prompt[-_LONGEST:].rstrip().removesuffix(MARKER)).rstrip()
+    return next((mark for mark in _OPENING if end.endswith(mark)), "")
+
+
+_CHANNEL = "<|channel|>"
+
+
+def _final_channel(text: str) -> str:
+    if _CHANNEL in text:
+        _, found, channel = text.rpartition(f"{_CHANNEL}final")
+        _, _, message = channel.partition("<|message|>")
+        ends = [at for end in ("<|end|>", "<|return|>", "<|start|>", _CHANNEL) if (at := message.find(end)) >= 0]
+        return message[: min(ends, default=None)] if found else ""
+    # The same without its special tokens: «analysisWe need …assistantfinalОтвет: Б».
+    reasoning = text.removeprefix("analysis")
+    if reasoning != text and ("assistantfinal" in reasoning or reasoning[:1].isalpha()):
+        _, closed, message = reasoning.rpartition("assistantfinal")
+        return message if closed else ""
+    return text
+
+
+# The nouns that announce an answer, in lower case, with look-alikes; plain alternatives are found most quickly.
+_NOUN = re.compile("о[тt][вb][еe][тt]|o[тt][вb][еe][тt]|отгадк|разгадк|answer|答案是?|вариант|букв|текст|выбор")
+# A field needs one of these behind it, and «правильный» before it or the head of a line.
+_FIELDS = ("вариант", "букв", "текст", "выбор")
+_BEHIND_FIELD = re.compile(r"[аы]?\W*(?:[:：—–=→|-]|\n|(?<=\W)[^\W\d_]\b)")
+_ENDING = r"[аы]?(?![^\W_])"
+_MARKUP = r"(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}])"
+# «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
+_COLON = re.compile(_ENDING + r"(?P<about>(?:\([^()\n]*\)|[^\n:：.!?;,(]){0,60})[:：]")
+# «Ответ — Б», «Ответ = Б», «| Ответ | Б |», «The answer is Б», and «Ответ» alone on its line, as a heading
+_SIGN = re.compile(
+    rf"{_ENDING}(?P<about>(?: [^\W\d_]+){{0,3}}?){_MARKUP}{{0,12}}?(?:[—–−=→|]|->|(?<=\s)-|\n|\b(?:is|are)\b:?)"
+)
+# «Ответ Б», «Ответ А и Е»: only if nothing else is on the line
+_LETTERS = re.compile(
+    _ENDING + r"[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| )[^\W\d_]){0,11}[.*_\"»]{0,6}\s*(?:\n|$))"
+)
+# Markup around the noun, and what parts the clauses before it.
+_AROUND = "*_\"'«»”([{])}#>|`~- \t\u00a0"
+_ASIDE = re.compile(r"</?[a-z][a-z0-9]{0,9}>|\([^()]*\)")
+_CLOSING_QUOTE = re.compile(_ENDING + '[»”"]')
+_CLAUSE_SIGN = re.compile(r"[\n.!?;:]")
+_BOX = re.compile(r"\\boxed\s?\{|<answer>|<ответ>")
+# Kinds of words before the noun: with these nothing is announced, with these a second answer.
+_NOT_GIVEN = frozenset({"denial", "condition", "seeming", "example"})
+_SECOND = frozenset({"addition", "others"})
+_FILLERS = frozenset({"lead", "link", "approval", "choice", "topic", "turn"})
+# This many nouns are tried, from the end, and this much of the text before and behind each is looked at.
+_TRIES, _BEFORE, _BEHIND = 200, 120, 80
+
+
+def after_announcement(text: str) -> str | None:
+    """Return the text behind the last announcement, in any case, markup and look-alikes; None if there is none.
+
+    A later announcement replaces an earlier one, unless it announces a second answer («Другой ответ: …»): that one
+    belongs to what follows the first.
+    """
+    before, marker, behind = text.rpartition(MARKER)
+    if marker and _is_head(before) and not _NOUN.search(behind.lower()):
+        return behind  # the common case
+    lowered = lower(text)
+    second = None
+    nouns = (
+        noun
+        for start in (max(0, lowered.rfind("ответ")), 0)  # from the last plain noun on, then all
+        for noun in reversed(deque(_NOUN.finditer(lowered, start), _TRIES))
+    )
+    for noun in nouns:
+        before = lowered[max(0, noun.start() - _BEFORE) : noun.start()]
+        end = _end_of(noun, before, lowered[noun.end() : noun.end() + _BEHIND])
+        if end is not None:
+            if not _is_second(before):
+                return text[noun.end() + end :]
+            second = second or text[noun.end() + end :]
+    boxed = _from_boxes(text)
+    return second if boxed is None else boxed
+
+
+def _is_head(before: str) -> bool:
+    """Return True if a text ends at the head of a line, apart from markup."""
+    return before[-_BEFORE:].rstrip(_AROUND)[-1:] in ("", "\n")
+
+
+def _end_of(noun: re.Match[str], before: str, behind: str) -> int | None:
+    """Return how many characters behind the noun still belong to the announcement; None if it announces nothing."""
+    is_field = noun[0] in _FIELDS
+    if (before[-1:].isalnum() and noun[0][0] != "答") or (is_field and not _BEHIND_FIELD.match(behind)):
+        return None
+    colon = _COLON.match(behind)
+    sentence = before.rstrip(_AROUND)
+    if not _is_head(before):
+        if before.endswith(("«", "“", '"')) and not _CLOSING_QUOTE.match(behind):
+            line = before.rpartition("\n")[2]
+            if any(kind_of(word) in ("example", "topic") for word in WORD.findall(line)):
+                return None  # «Формат: «Ответ: буква»»
+        clauses = [WORD.findall(clause) for clause in _CLAUSE_SIGN.split(sentence + " ")[-1].split(",")]
+        kinds_before, kinds = [list(map(kind_of, words)) for words in ([], *clauses)][-2:]
+        if any(kind_of(word) in _NOT_GIVEN for words in clauses for word in words) or "negation" in kinds:
+            return None
+        if ("negation" in kinds_before and clauses[-1][:1] == ["что"]) or clauses[-1][-1:] in (["в"], ["на"]):
+            return None  # «Не думаю, что ответ: Е», «В ответ …»
+        if is_field and "approval" not in kinds and set(kinds) - {"lead"}:
+            return None
+        is_head = all(kind in _FILLERS or kind in _SECOND for kind in kinds) or kinds[-1:] == ["approval"]
+    else:
+        is_head = True
+    if is_field and colon is None and [*kinds_of(sentence)][-1:] not in (["approval"], ["lead"]):
+        return None
+    sign = _SIGN.match(behind) if is_head else None
+    for match in (colon, sign):
+        if match and all(kind_of(word) in _FILLERS for word in WORD.findall(_ASIDE.sub("", match["about"]))):
+            return match.end()
+    letters = _LETTERS.match(behind) if is_head else None
+    return letters.end() if letters else None
+
+
+def _is_second(before: str) -> bool:
+    """Return True if the words directly before the noun make its answer a second one."""
+    if _is_head(before):
+        return False
+    words = [word for word in WORD.findall(before)[-3:] if kind_of(word) not in ("lead", "link")]
+    is_near = bool(words) and not _CLAUSE_SIGN.search(before, before.rfind(words[-1]))
+    return is_near and kind_of(words[-1]) in _SECOND and words[-2:-1] != ["наиболее"]
+
+
+def _from_boxes(text: str) -> str | None:
+    r"""Return the text from the first box on the last line that has one: `\boxed{В} и \boxed{Е}` is one answer."""
+    position = max(text.rfind(opening) for opening in ("\\boxed", "<answer>", "<ответ>"))
+    box = _BOX.search(text, text.rfind("\n", 0, position) + 1) if position >= 0 else None
+    return text[box.start() :] if box else None
+
+
+# Patterns only run on text of at most twice this length. A longer first line holds no answer.
+LIMIT = 2000
+
+_SPECIAL_TOKEN = re.compile(
+    r"""
+    <[|｜][^<>|｜\n]{1,40}[|｜]>                    # <|im_end|>, <|eot_id|>, DeepSeek's <｜end▁of▁sentence｜>
+    | </?s> | </?(?:bos|eos|pad|unk|eot|end)>
+    | <(?:start|end)_of_turn>                       # Gemma
+    | \[/?(?:INST|NL|EOS|BOS|SEP|PAD|UNK|CLS)\]     # Mistral, YandexGPT, encoders
+    | <unused\d{1,3}> | <0x0A>
+    | <br[ ]?/?> | </?(?:p|li|ul|ol|div|pre)>       # tags that end a line
+    | <[|｜][^<>|｜\n]{0,40}$                       # one that generation cut off
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_TAG = re.compile(
+    r"</?(?:[biu]|(?i:em|strong|span|code|answer|ответ|font|mark|sub|sup|big|small|h[1-6])(?:\s[^<>\n]{0,100})?)>"
+)
+_LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\n]|\$")
+# Text that is clean as it is, as most is.
+_CLEAN = re.compile(r"[А-Яа-яЁёA-Za-z0-9 .,;:!?()\"—\n-]*")
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
+    "\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]"
+)
+# What NFKC leaves of spaces other than the plain one, and the mark that tokenizers write for a space.
+_SPACE = re.compile("[\t\x1f\u1680\u2581]")
+_SPACES = re.compile(" {2,}")
+_QUOTE = re.compile("[«»‹›„“”‟″〝〞「」『』]")
+_FENCE = re.compile(r"^ *```[A-Za-z]* *$", re.MULTILINE)
+_STAR_BULLET = re.compile(r"^[ >]*[*+](?= )", re.MULTILINE)
+_LINE_MARKUP = re.compile(r"^[ >]*(?:#{1,6}(?= )|>+) *", re.MULTILINE)
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
+_EMPHASIS = re.compile(r"[*`]+|~~")
+_CHECKED, _UNCHECKED = re.compile(r"\[[xXхХ]\](?= )"), re.compile(r"(?<=- )\[ \](?= )")
+_SENTENCE_START = re.compile(r"[.!?\n]\s|$")
+_UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+
+
+def clean(text: str) -> str:
+    r"""Return a text without markup, special tokens, invisible characters, struck-out text and stress marks.
+
+    Of a long text only whole lines from its first and its last `LIMIT` characters are kept; nothing if the first line
+    alone is longer. Special tokens become line ends, bullets become `-`, quotes become `"`, every space is a plain one,
+    and compatibility forms (full-width, circled) become plain characters.
+    """
+    piece = _without_middle(text.lstrip())
+    piece = _QUOTE.sub('"', html.unescape(piece) if "&" in piece else piece)
+    if "  " in piece or not _CLEAN.fullmatch(piece):
+        piece = _without_markup(piece)
+    return piece.rstrip()
+
+
+def _without_markup(piece: str) -> str:
+    piece = _LINE_END.sub("\n", without_stress(piece))
+    piece = _without_middle(unicodedata.normalize("NFKC", piece))  # which may make eighteen characters of one
+    piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
+    piece = _STRUCK.sub("", _LATEX.sub(" ", piece))
+    piece = _CHECKED.sub("✅", _UNCHECKED.sub("❌", _INVISIBLE.sub("", piece)))
+    piece = _SPACES.sub(" ", _SPACE.sub(" ", piece))
+    piece = _LINE_MARKUP.sub("", _STAR_BULLET.sub("-", _FENCE.sub("", piece)))
+    piece = _EMPHASIS.sub("", piece)
+    return _UNDERSCORES.sub("", piece) if "_" in piece else piece
+
+
+def _without_middle(text: str) -> str:
+    """Keep whole lines from the beginning of a long text and whole sentences from its end."""
+    if len(text) <= 2 * LIMIT:
+        return text
+    first = text[: max(0, text.rfind("\n", 0, LIMIT + 1))]
+    last = text[-LIMIT:]
+    start = _SENTENCE_START.search(last)
+    return f"{first}\n{last[start.end() if start else 0 :]}" if first else ""
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a cleaned text from the first with a word, stripped; later lines without words are empty."""
+    lines = [line.strip() if WORD.search(line) else "" for line in text.split("\n")]
+    first = next((number for number, line in enumerate(lines) if line), len(lines))
+    return lines[first:]

@@ -8,7 +8,6 @@ words serves every answer format and every place of a clause.
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -94,7 +93,7 @@ def kinds_of(text: str) -> Iterator[str]:
 
 # The end of a sentence, a bracket or a line. A full stop behind one lower-case letter only abbreviates a word.
 _SENTENCE_END = re.compile(
-    r"([!?…\n()\[\]]+|\.(?:\.+|(?<=[^\W_][^\W_]\.)(?=\s|$)|(?<=[^\w\s]\.)(?=\s|$)|(?<=[А-ЯA-Z\d]\.)(?=\s|$)))"
+    r"([.!?…\n()\[\]](?:(?<!\.)[!?…\n()\[\]]*|(?<=\.)(?:\.+|(?:(?<=[^\W_]{2}\.)|(?<=[^\w\s]\.)|(?<=[А-ЯA-Z\d]\.))(?=\s|$))))"
 )
 _CLAUSE_END = re.compile(
     r"(,(?= )(?!(?<=\b[А-ЯA-Z],) [А-ЯA-Z]\b)|;(?<!\b[А-ЯA-Z];)|:| [—–-]+(?= )| (?=(?:но|однако) ))"
@@ -105,7 +104,7 @@ _HYPOTHETICAL = re.compile("если .*бы |if .*would ")
 _DASHES = frozenset(":—–-")
 _NO = ("нет", "no")
 # A longer sentence tells something only with a single capital, a retraction, or a telling word among its first words.
-_SHORT, _LONG, _FIRST_WORDS = 20, 120, 8
+_SHORT, _LONG, _FIRST = 20, 120, 60
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
 # Words of these kinds announce that a clause gives what it names.
 _GIVING = frozenset({"turn", "addition", "approval", "or"})
@@ -202,8 +201,7 @@ def _may_tell(sentence: str, names: bool) -> bool:
     """
     if len(sentence) <= _SHORT or _CAPITAL.search(sentence):
         return True
-    words = itertools.islice(WORD.finditer(sentence), _FIRST_WORDS if len(sentence) > _LONG else None)
-    kinds = {kind_of(word[0]) for word in words}
+    kinds = set(map(kind_of, WORD.findall(sentence[:_FIRST] if len(sentence) > _LONG else sentence)))
     lowered = sentence.lower()
     denies = "negation" in kinds and (names or "не т" in lowered)
     return denies or not TELLING.isdisjoint(kinds) or TELLING_STEM.search(lowered) is not None

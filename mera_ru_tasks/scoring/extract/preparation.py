@@ -10,6 +10,7 @@ import html
 import re
 import unicodedata
 from collections import deque
+from collections.abc import Iterator
 
 from mera_ru_tasks.scoring.extract.clauses import kind_of, kinds_of
 from mera_ru_tasks.scoring.normalize import WORD, lower, without_stress
@@ -122,14 +123,14 @@ def after_announcement(text: str) -> str | None:
     belongs to what follows the first.
     """
     before, marker, behind = text.rpartition(MARKER)
-    if marker and _is_head(before) and not _NOUN.search(behind.lower()):
+    if marker and _is_head(before) and next(_nouns_in(behind.lower()), None) is None:
         return behind  # the common case
     lowered = lower(text)
     second = None
     nouns = (
         noun
         for start in (max(0, lowered.rfind("ответ")), 0)  # from the last plain noun on, then all
-        for noun in reversed(deque(_NOUN.finditer(lowered, start), _TRIES))
+        for noun in reversed(deque(_nouns_in(lowered, start), _TRIES))
     )
     for noun in nouns:
         before = lowered[max(0, noun.start() - _BEFORE) : noun.start()]
@@ -142,6 +143,13 @@ def after_announcement(text: str) -> str | None:
     return second if boxed is None else boxed
 
 
+def _nouns_in(lowered: str, start: int = 0) -> Iterator[re.Match[str]]:
+    """Yield the nouns that may announce an answer: of the fields, those with a sign behind them."""
+    for noun in _NOUN.finditer(lowered, start):
+        if noun[0] not in _FIELDS or _BEHIND_FIELD.match(lowered, noun.end()):
+            yield noun
+
+
 def _is_head(before: str) -> bool:
     """Return True if a text ends at the head of a line, apart from markup."""
     return before[-_BEFORE:].rstrip(_AROUND)[-1:] in ("", "\n")
@@ -150,7 +158,7 @@ def _is_head(before: str) -> bool:
 def _end_of(noun: re.Match[str], before: str, behind: str) -> int | None:
     """Return how many characters behind the noun still belong to the announcement; None if it announces nothing."""
     is_field = noun[0] in _FIELDS
-    if (before[-1:].isalnum() and noun[0][0] != "答") or (is_field and not _BEHIND_FIELD.match(behind)):
+    if before[-1:].isalnum() and noun[0][0] != "答":
         return None
     colon = _COLON.match(behind)
     sentence = before.rstrip(_AROUND)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-# A shorter API key is a placeholder (`none`, `EMPTY`) or a word, and replacing it everywhere would damage other text.
-SHORTEST_KEY = 6
-
 _WIDE = 160
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.paths import expanded
-from mera_ru_tasks.textutil import SHORTEST_KEY
+from mera_ru_tasks.secrets import SHORTEST_KEY
 
 API_BASE = "LM_EVAL_JUDGE_API_BASE"
 MODEL = "LM_EVAL_JUDGE_MODEL"

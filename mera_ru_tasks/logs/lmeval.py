@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.secrets import is_secret_name
 
 # Old releases of lm-eval write the time with colons.
 _DATE = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?"
@@ -255,7 +256,7 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 # Arguments of a model that set where and how fast it runs, not what it writes.
 _HARMLESS_ARGUMENTS = frozenset(
     "batch_size max_batch_size device device_map parallelize num_concurrent max_retries timeout base_url "
-    "tensor_parallel_size data_parallel_size gpu_memory_utilization trust_remote_code token api_key header".split()
+    "tensor_parallel_size data_parallel_size gpu_memory_utilization trust_remote_code header".split()
 )
 
 
@@ -267,9 +268,10 @@ def setting_of(run: Run) -> dict[str, Any]:
     """Return a run's setting by lm-eval's options (`--model_args NAME` for an argument of the model); None: not set."""
     arguments = run.config.get("model_args")
     pairs = _parse_arguments(arguments) if isinstance(arguments, str) else as_mapping(arguments)
+    kept = {key: value for key, value in pairs.items() if key not in _HARMLESS_ARGUMENTS and not is_secret_name(key)}
     return {
         "--model": run.config.get("model"),
-        **{f"--model_args {key}": str(value) for key, value in pairs.items() if key not in _HARMLESS_ARGUMENTS},
+        **{f"--model_args {key}": str(value) for key, value in kept.items()},
         "--gen_kwargs": run.config.get("gen_kwargs") or None,
         "--system_instruction": run.results.get("system_instruction") or None,
         "--apply_chat_template": run.results.get("chat_template") or None,

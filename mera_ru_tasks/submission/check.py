@@ -188,7 +188,7 @@ def read_entry(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | 
 def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[Issue]]:
     """Check one task's file; return its responses by id."""
     try:
-        parsed = json.loads(content.decode("utf-8-sig"))
+        parsed = json.loads(content.decode("utf-8"))  # the scorer refuses a byte-order mark
     except (ValueError, RecursionError) as error:
         return {}, [task_error("invalid-json", task, name, f"it is not valid JSON in UTF-8 ({error})", _REPACK)]
     data = parsed.get("data") if isinstance(parsed, Mapping) else None

@@ -10,12 +10,10 @@ from __future__ import annotations
 import functools
 import io
 import json
-import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
 from mera_ru_tasks.data.custom import benchmark_of_config
@@ -27,18 +25,11 @@ from mera_ru_tasks.logs.reader import Sample
 from mera_ru_tasks.logs.rescore import read_responses
 from mera_ru_tasks.outputs import write_whole
 from mera_ru_tasks.scoring.metrics import STRICT
+from mera_ru_tasks.secrets import secrets_in
 from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
-from mera_ru_tasks.textutil import SHORTEST_KEY
 
 _HIDDEN = "HIDDEN"
-_SECRET_NAMES = frozenset(
-    "token hf_token auth_token use_auth_token access_token bearer_token api_key apikey openai_api_key x-api-key "
-    "password secret authorization".split()
-)
-_SECRET_ARGUMENT = re.compile(rf"(?:^|,)\s*(?:{'|'.join(_SECRET_NAMES)})=([^,]{{{SHORTEST_KEY},}})", re.IGNORECASE)
-# The forms of the hub's and OpenAI's keys, and a password in a URL.
-_SECRET_TEXT = re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,})|(?<=://)[^/@\s]+(?=@)")
 
 
 @dataclass(frozen=True)
@@ -268,7 +259,7 @@ def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> 
             text = ", ".join(f"{name}={value}" for name, value in as_mapping(changed).items()) or str(changed)
             hint = "Check that it cuts no answer, as a small max_gen_toks would."
             yield _note("gen-kwargs", str(run.results_file), f"the run had --gen_kwargs {text}", hint)
-        if secrets_in(run.results):
+        if any(secrets_in(run.results)):
             message = "it holds a key or password in the model's arguments; the packed copy says HIDDEN instead"
             yield _note("secret-hidden", str(run.results_file), message)
 
@@ -354,26 +345,6 @@ def write(archive: bytes, file: Path) -> None:
     write_whole(file, archive)
 
 
-def secrets_in(results: Mapping[str, Any]) -> set[str]:
-    """Return the keys and passwords in a run's results, which hold a copy of the model's arguments."""
-    return set(_secrets(results))
-
-
-def _secrets(value: Any, name: str = "") -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _secrets(part, str(key))
-    elif isinstance(value, list):
-        for part in value:
-            yield from _secrets(part, name)
-    elif isinstance(value, str):
-        if name.lower() in _SECRET_NAMES and len(value) >= SHORTEST_KEY:
-            yield value
-        if name == "model_args":
-            yield from _SECRET_ARGUMENT.findall(value)
-        yield from _SECRET_TEXT.findall(value)
-
-
 def _answers_json(answers: Answers) -> bytes:
     rows = [
         {"outputs": sample.response, "meta": {"id": identity}} for identity, sample in sorted(answers.samples.items())
@@ -402,7 +373,9 @@ def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
 
 def _public(log: TaskLog, file: Path) -> bytes:
     content = file.read_bytes()
-    for secret in sorted(secrets_in(log.run.results), key=len, reverse=True) if file == log.run.results_file else ():
+    for secret in (
+        sorted(set(secrets_in(log.run.results)), key=len, reverse=True) if file == log.run.results_file else ()
+    ):
         content = content.replace(json.dumps(secret, ensure_ascii=False)[1:-1].encode(), _HIDDEN.encode())
     return content
 

@@ -1,13 +1,15 @@
 """Nothing that data, names or verdicts say is run by the report, and all of it is shown as text."""
 
 import json
+import re
 import shutil
 
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html.page import build
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
-from tests.support.comparisons import MIDDLE, WEAK, log_file, results_file
+from tests.support.comparisons import MIDDLE, STRONG, WEAK, log_file, results_file
+from tests.support.restate import rehash, restate
 
 # Each sets window.ran in its own way, if it can.
 RAN = "window.ran=1"
@@ -57,16 +59,18 @@ INJECTIONS = [
 
 def with_injections(folder):
     """Put an injection into every text that a run brings: inputs, prompts, responses, names, and reasons."""
-    for model in (WEAK, MIDDLE):
+    for model in (WEAK, MIDDLE, STRONG):
         log = log_file(folder, model, "riddles_open_sample")
         rows = [poisoned(json.loads(line)) for line in log.read_text(encoding="utf-8").split("\n") if line]
         log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         content = json.loads(results_file(folder, model).read_text(encoding="utf-8"))
+        content["versions"]["riddles_open_sample"] = 0.5  # whose scores this version does not know
         content["model_name"] += f"</script><script>{RAN}</script>"
         results_file(folder, model).write_text(json.dumps(content), encoding="utf-8")
         verdict = {"filter": STRICT, "scores": {"judge_score": 1.0}}
         lines = [{"doc_id": n, "id": n + 1, "reason": text, **verdict} for n, text in enumerate(INJECTIONS)]
         judged = f"judged_<img src=x onerror={RAN}>_{log.name.removeprefix('samples_')}"
+        restate(log.parent)
         log.with_name(judged).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
@@ -74,7 +78,7 @@ def poisoned(row):
     text = INJECTIONS[row["doc_id"]]
     row["doc"] |= {"instruction": text + "{question}", "inputs": {"question": text}, "outputs": text}
     row["arguments"]["gen_args_0"]["arg_0"] = text
-    return {**row, "resps": [[text]], "filtered_resps": [text]}
+    return rehash({**row, "resps": [[text]], "filtered_resps": [text]})
 
 
 def comparable(text):
@@ -118,5 +122,6 @@ def test_the_file_holds_no_markup_of_the_data(results, tmp_path):
     with_injections(folder)
     text = build(compare_runs([folder]))
     assert text.count("<script") == 3
-    assert RAN not in text.replace("\\u003cscript\\u003e" + RAN, "").replace("onerror=" + RAN, "")
-    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    clean = build(compare_runs([results]))
+    assert re.findall(r"<[a-z/!][^\s>]*", text, re.I) == re.findall(r"<[a-z/!][^\s>]*", clean, re.I)
+    assert "http://" not in clean.replace("http://www.w3.org/2000/svg", "")

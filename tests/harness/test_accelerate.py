@@ -87,7 +87,8 @@ def test_the_documented_command_scores_as_one_process_does(tmp_path: Path, lean_
     results = json.loads(file.read_text(encoding="utf-8"))
     share = pytest.approx(len(right) / len(written))
     assert numbers(results, "riddles_closed") == {
-        "exact_match,strict-match": share, "exact_match,flexible-extract": share, "answered,flexible-extract": 1,
+        "exact_match,strict-match": share, "exact_match_plain,strict-match": share,
+        "exact_match,flexible-extract": share, "answered,flexible-extract": 1,
     }  # fmt: skip
     [log] = (tmp_path / "results").rglob("samples_riddles_closed_*.jsonl")
     samples = [json.loads(sample) for sample in log.read_text(encoding="utf-8").splitlines()]

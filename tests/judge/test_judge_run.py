@@ -79,7 +79,7 @@ def test_requests(tmp_path):
     [
         ({}, ["json_schema"]),
         ({"json_schema": 400}, ["json_schema", "json_object"]),
-        ({"json_schema": 500}, ["json_schema"] * 4 + ["json_object"]),
+        ({"json_schema": 500}, ["json_schema"] * 2 + ["json_object"]),
         ({"json_schema": 422, "json_object": 400}, ["json_schema", "json_object", None]),
     ],
 )

@@ -245,7 +245,8 @@ def test_a_run_on_the_authors_files_ends_in_the_table(environment: Environment, 
     table = [[cell.strip() for cell in line.split("|")] for line in ended.stdout.splitlines() if line.startswith("|")]
     assert {row[1] for row in table[2:]} == {*TASKS.split(","), ""}
     assert {(row[3], row[5]) for row in table[2:]} == {
-        ("strict-match", "exact_match"), ("strict-match", "group_exact_match"), ("flexible-extract", "exact_match"),
+        ("strict-match", "exact_match"), ("strict-match", "exact_match_plain"), ("strict-match", "group_exact_match"),
+        ("flexible-extract", "exact_match"),
         ("flexible-extract", "group_exact_match"), ("flexible-extract", "f1"), ("flexible-extract", "letter_match"),
         ("flexible-extract", "answered"),
     }  # fmt: skip

@@ -46,4 +46,4 @@ def _restate_task(content: dict[str, Any], task: str, rows: list[dict[str, Any]]
 def rehash(row: dict[str, Any]) -> dict[str, Any]:
     """Give a changed row the hash of its document."""
     text = json.dumps(row["doc"], indent=2, ensure_ascii=False)
-    return {**row, "doc_hash": hashlib.sha256(text.encode()).hexdigest()}
+    return {**row, "doc_hash": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}

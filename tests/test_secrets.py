@@ -1,0 +1,56 @@
+"""Settings that hold secrets are told from others by their names, and secrets by their form."""
+
+from __future__ import annotations
+
+import pytest
+
+from mera_ru_tasks.logs.lmeval import Run, setting_of
+from mera_ru_tasks.secrets import is_secret_name, secrets_in
+
+VALUE = "zzq0123456789abcdefghij"
+
+
+@pytest.mark.parametrize(
+    "name",
+    "token hf_token auth_token use_auth_token access_token bearer_token api_key apikey openai_api_key azure_api_key "
+    "x-api-key aws_secret_access_key client_secret password db_password authorization Authorization cookie".split(),
+)
+def test_names_that_hold_secrets(name: str) -> None:
+    assert is_secret_name(name)
+    for written in (
+        {name: VALUE},
+        {"model_args": f"pretrained=x,{name}={VALUE},dtype=auto"},
+        [{"config": {name: VALUE}}],
+    ):
+        assert VALUE in set(secrets_in(written)), written
+    assert VALUE not in str(setting_of(run_with(f"pretrained=x,{name}={VALUE}")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    "tokenizer tokenizer_pad_token eos_token_id think_end_token max_gen_toks keyword pretrained num_tokens".split(),
+)
+def test_names_that_do_not(name: str) -> None:
+    assert not is_secret_name(name)
+    assert list(secrets_in({name: VALUE, "model_args": f"{name}={VALUE}"})) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'header={{"Authorization": "Bearer {VALUE}"}}', f"base_url=https://host/v1?api_key={VALUE}",
+        f"base_url=https://user:{VALUE}@host/v1", f"note hf_{VALUE}", f"sk-proj-{VALUE}",
+        f"ghp_{VALUE}", f"glpat-{VALUE}", f"xoxb-{VALUE}", "AKIA" + "A1B2C3D4E5F6G7H8", f"gsk_{VALUE}", f"Authorization: Basic {VALUE}",
+    ],
+)  # fmt: skip
+def test_forms_of_secrets(text: str) -> None:
+    found = list(secrets_in({"model_args": text}))
+    assert any(VALUE in one or one.startswith("AKIA") for one in found), found
+
+
+def run_with(arguments: str) -> Run:
+    class Known(Run):
+        results = {"config": {"model_args": arguments}}  # noqa: RUF012
+        config = results["config"]
+
+    return Known.__new__(Known)

@@ -40,7 +40,8 @@ def test_names_that_do_not(name: str) -> None:
     [
         f'header={{"Authorization": "Bearer {VALUE}"}}', f"base_url=https://host/v1?api_key={VALUE}",
         f"base_url=https://user:{VALUE}@host/v1", f"note hf_{VALUE}", f"sk-proj-{VALUE}",
-        f"ghp_{VALUE}", f"glpat-{VALUE}", f"xoxb-{VALUE}", "AKIA" + "A1B2C3D4E5F6G7H8", f"gsk_{VALUE}", f"Authorization: Basic {VALUE}",
+        f"ghp_{VALUE}", f"glpat-{VALUE}", f"xoxb-{VALUE}", "AKIA" + "A1B2C3D4E5F6G7H8", f"gsk_{VALUE}",
+        f"Authorization: Basic {VALUE}",
     ],
 )  # fmt: skip
 def test_forms_of_secrets(text: str) -> None:

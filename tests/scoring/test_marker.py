@@ -6,6 +6,8 @@ from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, check
 
 ROWS = [
     (SEVERAL, "Б; В", "ответ: Б; В", "Б; В", 1),
+    (ONE, "Б", "Корректный вариант: Б", "Б", 1),
+    (ONE, "Б", "Ответ: Б. Это некорректно.", "", 0),
     (SEVERAL, "Б; В", "ОТВЕТ : Б; В", "Б; В", 1),
     (SEVERAL, "Б; В", "__Ответ__: Б; В", "Б; В", 1),
     (SEVERAL, "Б; В", "***Ответ:*** Б; В", "Б; В", 1),

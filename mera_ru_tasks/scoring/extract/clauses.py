@@ -18,9 +18,10 @@ from mera_ru_tasks.scoring.normalize import WORD
 _TABLE = {
     # Words that deny: alone («неверно»), or before an approving word («не подходит»).
     "negation": "не ни not нельзя вряд",
-    "denial": "неверн* неверен неправильн* ошибоч* ошибка ошибкой ложн* ложь исключ* отпада* отброс* противореч* "
-    "false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
-    "approval": "подход* подойд* подойти соответств* годит* верен верн* правильн* true correct right да yes ✅ ✔ ✓ ☑",
+    "denial": "неверн* неверен неправильн* некорректн* ошибоч* ошибка ошибкой ложн* ложь исключ* отпада* отброс* "
+    "противореч* false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
+    "approval": "подход* подойд* подойти соответств* годит* верен верн* правильн* корректн* true correct right да yes "
+    "✅ ✔ ✓ ☑",
     # Words that take back what was said, or turn to something else.
     "retraction": "передума* ошибся ошиблась исправл* поправ* меняю стоп погоди* подожди* отмена виноват беру "
     "постой* ой упс wait oops correction неправ отказыва* пересмотр*",
@@ -32,7 +33,7 @@ _TABLE = {
     "others": "остальн* други* друго* другая второ* вторая",
     "narrowing": "только only",
     # Words around an answer that do not change it.
-    "lead": "я ну можно стоит думаю считаю полагаю кажется похоже видимо всего конечно итак значит таким "
+    "lead": "я ну можно стоит думаю считаю полагаю кажется похоже видимо всего конечно итак таким "
     "образом поэтому итог* вот мне окончательн* финальн* мой хм так что so the is my final вношу по-моему",
     "link": "но однако и а в на к бы же быть был* будет явля* выбира* выбра* ответить самом именно все "
     "следующ* сразу больше and of то это*",
@@ -44,7 +45,7 @@ _TABLE = {
     "seeming": "сначала показ* казал* подум* думал* перв*",
     "example": "пример*",
     "reason": "потому поскольку ведь пояснени* объяснени* комментари* because",
-    "pronoun": "он она оно его кто когда котор* как",
+    "pronoun": "он она его кто когда котор* как",
     "closing": "спасибо удачи готово end done user assistant system model",
 }
 _EXACT = {word: kind for kind, words in _TABLE.items() for word in words.split() if word[-1] != "*"}
@@ -170,10 +171,7 @@ def clauses_of(sentence: str) -> list[Clause]:
 def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause], Mention]) -> Objection | None:
     """Return the first objection that a text raises to the given answer; None if the answer holds.
 
-    Args:
-        text: what stands around the answer, cleaned.
-        given: the candidates that the answer consists of.
-        mention_in: finds the candidates of a clause, as the answer's format demands.
+    The answer consists of the candidates in `given`; `mention_in` finds those of a clause, as its format demands.
     """
     if not WORD.search(text) and not MARK.search(text):
         return None
@@ -186,7 +184,9 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
         stance = _Stance(given, before, mention_in)
         objection = stance.of(sentence)
         before = stance.last or before
-        if objection is None or (objection.code == "joined" and in_brackets and number):
+        if objection is None or (
+            objection.code == "joined" and in_brackets and (number or (names and sentence[1:].isalpha()))
+        ):
             continue
         if objection.code != "joined":
             return objection

@@ -51,11 +51,8 @@ def letters_at_head(line: str, choices: str) -> Run | None:
         return None
     joined = list(word[0].translate(LOOK_ALIKES))  # «АЕ»
     if 1 < len(joined) <= len(choices) and word[0].isupper() and not WORD.search(line, word.end()):
-        return (
-            Run(joined, line[word.end() :], led)
-            if joined == sorted({*joined} & {*choices}, key=choices.index)
-            else None
-        )
+        is_answer = joined == sorted({*joined} & {*choices}, key=choices.index)
+        return Run(joined, line[word.end() :], led) if is_answer else None
     run = _RUN.match(line, word.start())
     letters: list[str] = []
     end = word.start()
@@ -118,8 +115,6 @@ def _begins_sentence(text: str, capital: re.Match[str]) -> bool:
         return False
     if WORD.search(text, 0, capital.start()) or len(following[0]) == 1:
         return False
-    if following[0] == "не" and _CAPITAL.match(text, following.end() + 1):
-        return True  # «А не Б»
     return text[capital.end() : following.start()] in (" ", ", ") and kind_of(following[0]) not in _JUDGING
 
 
@@ -175,10 +170,7 @@ class Answer(NamedTuple):
 def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
     """Read letters from the first line, and from the lines that go on with it.
 
-    Args:
-        lines: cleaned lines, the first one not empty; an empty line ends a paragraph.
-        choices: the task's letters.
-        texts: the folded text of each option, as far as known.
+    The lines are cleaned, the first one is not empty; `texts` holds the folded text of each option, as far as known.
     """
     is_heading = len(lines) > 1 and all(kind in _HEADING for kind in kinds_of(lines[0]))
     if is_heading and not letters_at_head(lines[0], choices):  # «следующие варианты:»
@@ -303,10 +295,7 @@ def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str])
 def letters_given_by(sentence: str, choices: str, *, any_words: bool = False) -> Answer:
     """Return the letters that a sentence gives: «подходит только фраза А», «думаю, Б, потому что …».
 
-    Args:
-        sentence: cleaned.
-        choices: the task's letters.
-        any_words: allow words of content before «текст», «вариант» or a sign before the letters.
+    With `any_words`, words of content may stand before «текст», «вариант» or a sign before the letters.
     """
     places = letters_in(sentence, choices)
     before = tokens_of(sentence[: places[0][1]]) if places else []

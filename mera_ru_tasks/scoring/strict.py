@@ -52,7 +52,8 @@ def exact_match_plain(response: str, reference: str) -> int:
     For riddles MERA's public code has two rules. One normalizes, as `exact_match` does; the other does only this.
     """
     accepted = _plain_answers(reference)
-    return int(any(candidate.lower() in accepted for candidate in candidates(response)))
+    longest = max(map(len, accepted), default=0)
+    return int(any(len(text) <= longest and text.lower() in accepted for text in candidates(response)))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -128,7 +128,7 @@ def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat)
 
 def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: AnswerFormat) -> Extraction:
     """Return letters in the options' order, without doubles, with the phrase; nothing if the format allows fewer."""
-    distinct = sorted(set(letters), key=answer_format.choices.find)
+    distinct = sorted(set(letters), key=answer_format.choices.find) if len(letters) > 1 else letters
     if len(distinct) > answer_format.max_choices:
         return Extraction("", "too-many", clause)
     return Extraction("; ".join([*distinct, phrase] if phrase else distinct), "given", clause)

@@ -49,8 +49,8 @@ def letters_at_head(line: str, choices: str) -> Run | None:
         word, led = WORD.search(line, word.end()), True
     if word is None:
         return None
-    joined = list(word[0].translate(LOOK_ALIKES))  # «АЕ»
-    if 1 < len(joined) <= len(choices) and word[0].isupper() and not WORD.search(line, word.end()):
+    if 1 < len(word[0]) <= len(choices) and word[0].isupper() and not WORD.search(line, word.end()):
+        joined = list(word[0].translate(LOOK_ALIKES))  # «АЕ»
         is_answer = joined == sorted({*joined} & {*choices}, key=choices.index)
         return Run(joined, line[word.end() :], led) if is_answer else None
     run = _RUN.match(line, word.start())

@@ -129,7 +129,7 @@ def after_announcement(text: str) -> str | None:
     second = None
     nouns = (
         noun
-        for start in (max(0, lowered.rfind("ответ")), 0)  # from the last plain noun on, then all
+        for start in sorted({max(0, lowered.rfind("ответ")), 0}, reverse=True)  # from the last plain noun on, then all
         for noun in reversed(deque(_nouns_in(lowered, start), _TRIES))
     )
     for noun in nouns:
@@ -146,7 +146,7 @@ def after_announcement(text: str) -> str | None:
 def _nouns_in(lowered: str, start: int = 0) -> Iterator[re.Match[str]]:
     """Yield the nouns that may announce an answer: of the fields, those with a sign behind them."""
     for noun in _NOUN.finditer(lowered, start):
-        if noun[0] not in _FIELDS or _BEHIND_FIELD.match(lowered, noun.end()):
+        if noun[0] not in _FIELDS or _BEHIND_FIELD.match(lowered, noun.end(), noun.end() + _BEHIND):
             yield noun
 
 

@@ -17,8 +17,8 @@ def measurements() -> Iterator[Measurement]:
     """Yield the time of loading and building beside the target and beside plain tasks, then that of checking."""
     from benchmarks._runs import run_once
     from benchmarks._tasks import as_without_us, build, load_ours, load_plain, write_plain_from_logs
+    from mera_ru_tasks.data.lint import check_data
     from mera_ru_tasks.data.load import find_sources
-    from mera_ru_tasks.data.summary import check_data
     from tests.support.synthetic import write_data
 
     with tempfile.TemporaryDirectory() as name:

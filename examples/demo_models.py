@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from mera_ru_tasks.errors import MeraRuError
+from mera_ru_tasks.issues import MeraRuError
 from mera_ru_tasks.paths import sample_folder
 
 _END = "<|endoftext|>"

@@ -25,7 +25,7 @@ from mera_ru_tasks.harness import patches
 if TYPE_CHECKING:
     from mera_ru_tasks.compare.compare import compare_runs
     from mera_ru_tasks.data.load import load_benchmark
-    from mera_ru_tasks.harness.custom import CustomTask
+    from mera_ru_tasks.harness.task import CustomTask
     from mera_ru_tasks.scoring.score import Scores, score_response
 
 __version__ = "0.1.0"
@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 __all__ = ["CustomTask", "Scores", "compare_runs", "load_benchmark", "score_response"]
 
 _HOME = {
-    "CustomTask": ("mera_ru_tasks.harness.custom", "CustomTask"),
+    "CustomTask": ("mera_ru_tasks.harness.task", "CustomTask"),
     "Scores": ("mera_ru_tasks.scoring.score", "Scores"),
     "compare_runs": ("mera_ru_tasks.compare.compare", "compare_runs"),
     "load_benchmark": ("mera_ru_tasks.data.load", "load_benchmark"),

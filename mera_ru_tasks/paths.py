@@ -1,10 +1,16 @@
-"""Where files are: the package's own, installed or in a checkout, and those that a user names."""
+"""Where files are, and how to write them so that each is whole or absent."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
-from collections.abc import Mapping
+import os
+import socket
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from mera_ru_tasks.issues import OutputError
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -42,3 +48,89 @@ def task_files() -> Mapping[str, Path]:
 def task_names() -> list[str]:
     """Return the names of our tasks and groups in alphabetical order."""
     return sorted(task_files())
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def write_whole(file: Path, content: bytes, *, replace: bool = False) -> None:
+    """Write a file: next to its place first, then move it there.
+
+    Unfinished files that a killed process of this machine left for the same place are removed.
+
+    Args:
+        file: the file.
+        content: its content.
+        replace: True to replace an existing file.
+
+    Raises:
+        OutputError: the file exists, or it cannot be written; nothing is left of it then.
+    """
+    _remove_unfinished(file)
+    part = file.with_name(f"{file.name}{_suffix(os.getpid())}")
+    try:
+        with part.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())  # some file systems notice only here that the disk is full
+        if replace:
+            part.replace(file)
+        else:
+            _move_to_free_place(part, file)
+    except OSError as error:
+        raise OutputError(_explain(file, error)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def explain_full_disk(error: OSError) -> str | None:
+    """Return a message for an error that a full disk caused; None for another error."""
+    place = f" with {error.filename}" if error.filename else ""
+    return f"The disk{place} is full. Free some space and run again." if error.errno in _FULL else None
+
+
+def _explain(file: Path, error: OSError) -> str:
+    if isinstance(error, FileExistsError):
+        return f"{file} exists and is not overwritten. Name another file, or delete it."
+    if error.errno in _FULL:
+        return f"Cannot write {file}: the disk is full. Free some space and run again, or name another place."
+    return f"Cannot write {file}: {error.strerror or error}. Name another place, or correct this one."
+
+
+def _move_to_free_place(part: Path, file: Path) -> None:
+    try:
+        os.link(part, file)  # unlike a rename, it fails if the file exists
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if file.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file)) from None
+        part.rename(file)
+
+
+def _suffix(process: int) -> str:
+    return f".{socket.gethostname()}.{process}.part"
+
+
+def _remove_unfinished(file: Path) -> None:
+    for part in _unfinished(file):
+        process = part.name.split(".")[-2]
+        if process.isdigit() and part.name == f"{file.name}{_suffix(int(process))}" and not _is_running(int(process)):
+            with contextlib.suppress(OSError):
+                part.unlink()
+
+
+def _unfinished(file: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from [part for part in file.parent.iterdir() if part.name.startswith(f"{file.name}.")]
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

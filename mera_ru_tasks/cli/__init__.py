@@ -15,9 +15,9 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import compare, data, judge, power, run, score, submit, tasks
-from mera_ru_tasks.errors import MeraRuError
-from mera_ru_tasks.outputs import explain_full_disk
+from mera_ru_tasks.cli import compare, data, judge, score, submit, tasks
+from mera_ru_tasks.issues import MeraRuError
+from mera_ru_tasks.paths import explain_full_disk
 from mera_ru_tasks.textutil import printable
 
 app = typer.Typer(
@@ -32,11 +32,13 @@ app = typer.Typer(
     "`lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
-app.command(context_settings=run.SETTINGS, short_help="Run lm-eval on these tasks, with a quicker start.")(run.run)
+app.command(context_settings=tasks.RUN_SETTINGS, short_help="Run lm-eval on these tasks, with a quicker start.")(
+    tasks.run
+)
 app.command(short_help="Score logged responses again, without the model.")(score.score)
 app.command(short_help="Have an LLM judge logged responses.")(judge.judge)
 app.command(short_help="Compare models by their runs; make a report.")(compare.compare)
-app.command(short_help="Say what a comparison can see, before the run.")(power.power)
+app.command(short_help="Say what a comparison can see, before the run.")(compare.power)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
 app.command(short_help="List the tasks, their data and sizes.")(tasks.tasks)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.errors import OutputError, RunError
-from mera_ru_tasks.issues import errors
+from mera_ru_tasks.issues import OutputError, RunError, errors
 from mera_ru_tasks.textutil import printable, say
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-"""`mera-ru compare`."""
+"""`mera-ru compare` and `power`."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.cli.arguments import require_new
-from mera_ru_tasks.outputs import write_whole
+from mera_ru_tasks.paths import write_whole
 from mera_ru_tasks.textutil import encodable, printable, say
 
 if TYPE_CHECKING:
     from mera_ru_tasks.compare.compare import Comparison
+    from mera_ru_tasks.compare.power import Size
 
 
 class Format(str, Enum):
@@ -205,7 +207,7 @@ def _text(comparison: Comparison, form: Format) -> str:
     from mera_ru_tasks.compare import export
 
     if form is Format.html:
-        from mera_ru_tasks.compare.html.page import build
+        from mera_ru_tasks.compare.html import build
 
         return build(comparison)
     writers = {
@@ -220,3 +222,85 @@ def _text(comparison: Comparison, form: Format) -> str:
 def _note(text: str) -> None:
     """Tell something beside the result, which may go down a pipe."""
     print(printable(text), file=sys.stderr)
+
+
+def power(
+    size: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SIZE]...",
+            show_default=False,
+            help="The number of documents of each task, such as 500, or 201x3 for 201 groups of 3. "
+            "Default: the tasks of mera_ru, 506 500 201x3.",
+        ),
+    ] = None,
+    accuracy: Annotated[
+        float, typer.Option(min=0.0, max=0.999, help="The accuracy that you expect of the worse model.")
+    ] = 0.5,
+    difference: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0001,
+            max=1.0,
+            show_default=False,
+            help="A difference that you want to see, such as 0.03: say how many documents it takes.",
+        ),
+    ] = None,
+    agreement: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="The part of the documents on which the models succeed or fail together."),
+    ] = 0.5,
+    icc: Annotated[float, typer.Option(min=0.0, max=1.0, help="The correlation of two documents of a group.")] = 0.2,
+    comparisons: Annotated[
+        int, typer.Option(min=1, help="The number of comparisons to correct for, such as 6 for all pairs of 4 models.")
+    ] = 1,
+) -> None:
+    """Say before a run which difference between two models it can see, or how many documents a difference takes.
+
+    A comparison sees a difference if it finds it with a probability of 80%, in exact match, in the mean over the tasks.
+
+    \b
+    Examples:
+      mera-ru power
+      mera-ru power --accuracy 0.3 --difference 0.02
+      mera-ru power 60 60 20x3
+    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    from mera_ru_tasks.compare import power as planning
+
+    sizes = [_size(text) for text in size] if size else list(planning.MERA_RU)
+    options = {"agreement": agreement, "icc": icc, "comparisons": comparisons}
+    subject = f"{_list(sizes)} documents, accuracy {accuracy:g}"
+    seen = planning.detectable(sizes, accuracy, **options)
+    if seen is None:
+        say(f"{subject}: this comparison can see no difference.")
+    else:
+        say(f"{subject}: this comparison can see {100 * seen:.1f} points.")
+    if difference is None:
+        return
+    if difference > 1 - accuracy:
+        raise typer.BadParameter(
+            f"no model is better than {accuracy:g} by {difference:g}; scores end at 1", param_hint="--difference"
+        )
+    points = f"{100 * difference:g}"
+    found = planning.power(sizes, accuracy, difference, **options)  # type: ignore[arg-type]
+    say(f"It finds a difference of {points} points with a probability of {found:.0%}.")
+    enough = planning.needed(sizes, accuracy, difference, **options)
+    say(f"To see {points} points takes {_list(enough) if enough else 'more than a thousand times as many'} documents.")
+
+
+def _size(text: str) -> Size:
+    from mera_ru_tasks.compare.power import Size
+    from mera_ru_tasks.compare.stats import FEWEST_CLUSTERS
+
+    found = re.fullmatch(r"(\d{1,7})(?:[x×](\d{1,3}))?", text)
+    if found is None or not int(found[2] or 1):
+        raise typer.BadParameter(f"{text!r} is not a size such as 500 or 201x3", param_hint="SIZE")
+    if int(found[1]) < FEWEST_CLUSTERS:
+        raise typer.BadParameter(
+            f"{text} is too small: a verdict takes {FEWEST_CLUSTERS} independent documents or groups", param_hint="SIZE"
+        )
+    return Size(int(found[1]), int(found[2] or 1))
+
+
+def _list(sizes: list[Size]) -> str:
+    return " + ".join(map(str, sizes))

@@ -13,7 +13,7 @@ import typer
 from mera_ru_tasks.textutil import cell, console, say
 
 if TYPE_CHECKING:
-    from mera_ru_tasks.data.summary import Report
+    from mera_ru_tasks.data.lint import Report
     from mera_ru_tasks.issues import Issue
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check, fetch and show the benchmarks' data.")
@@ -56,8 +56,8 @@ def check(
       mera-ru data check riddles_closed
       mera-ru data check my_tasks/city_quiz.yaml
     """  # noqa: D301 (\b, for the help's layout, is the control character)
+    from mera_ru_tasks.data.lint import check_data
     from mera_ru_tasks.data.load import find_sources
-    from mera_ru_tasks.data.summary import check_data
     from mera_ru_tasks.issues import errors
 
     reports = [check_data(source) for source in find_sources(target, benchmark)]
@@ -95,8 +95,8 @@ def fetch(
       mera-ru data fetch enantiosemy -o mera-data
       MERA_RU_DATA=mera-data lm_eval --model hf --model_args pretrained=MODEL --tasks enantiosemy
     """  # noqa: D301
-    from mera_ru_tasks.data.fetch import fetch as save
-    from mera_ru_tasks.data.fetch import to_fetch
+    from mera_ru_tasks.data.hub import fetch as save
+    from mera_ru_tasks.data.hub import to_fetch
 
     saved = save(to_fetch(benchmark), output, revision)
     rows = ", ".join(f"{count} rows in {split}" for split, count in saved.rows.items())

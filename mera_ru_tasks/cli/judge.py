@@ -27,7 +27,7 @@ def judge(run: Runs, data: References = None) -> None:
       mera-ru judge results
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     from mera_ru_tasks.judge import config
-    from mera_ru_tasks.judge.fingerprint import judge_facts
+    from mera_ru_tasks.judge.config import judge_facts
     from mera_ru_tasks.logs import rescore, sidecar
 
     settings = config.require()

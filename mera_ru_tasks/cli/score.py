@@ -20,7 +20,7 @@ def score(run: Runs, data: References = None) -> None:
           --output_path results
       mera-ru score results --data DIR
     """  # noqa: D301 (\b, for the help's layout, is the control character)
-    from mera_ru_tasks.errors import DataError
+    from mera_ru_tasks.issues import DataError
     from mera_ru_tasks.logs import rescore, sidecar
 
     logs = rescore.our_logs(run, say)

@@ -1,13 +1,11 @@
 """Compare runs: which model is better, and is the difference real?
 
-select.py         the newest log of each model and task, and the models' labels
+select.py         the newest log of each model and task, the models' labels, and published scores
 load.py           logs and the files next to them as entries: the answers of one model to one task
 comparability.py  whether two entries may be compared, and what differs between them
-chance.py         chance levels
 stats.py          intervals, tests and corrections, as pure functions
 results.py        scores, differences between models, means over tasks, significance groups
 verdicts.py       verdicts in words
-published.py      published scores, as unpaired rows
 power.py          what a comparison can see, before the run
 breakdowns.py     scores on parts of the tasks
 compare.py        the whole comparison

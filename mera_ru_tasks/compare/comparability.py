@@ -163,7 +163,7 @@ def _brief(value: Any) -> Issue | str:
 
 
 def judge_of(entry: Entry, measure: Measure) -> Mapping[str, Any] | None:
-    """Return the judge of a measure (see `judge.fingerprint.identity`); None if there is none or it is unknown."""
+    """Return the judge of a measure (see `judge.config.identity`); None if there is none or it is unknown."""
     return entry.judges.get(measure[1]) if METRICS[measure[0]].judged else None
 
 

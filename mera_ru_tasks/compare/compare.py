@@ -8,16 +8,15 @@ from pathlib import Path
 
 from mera_ru_tasks.compare import breakdowns, results
 from mera_ru_tasks.compare.breakdowns import Gap, Slice, Spread
-from mera_ru_tasks.compare.chance import ChanceLevels
 from mera_ru_tasks.compare.load import Entry, load
 from mera_ru_tasks.compare.notes import note
-from mera_ru_tasks.compare.published import MARK, PublishedScore, read_published
 from mera_ru_tasks.compare.results import Family, Pair, Results, Row
+from mera_ru_tasks.compare.select import MARK, PublishedScore, read_published
 from mera_ru_tasks.compare.verdicts import Verdict, summarize
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
-from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.scoring.metrics import METRICS, RANKING, STRICT
+from mera_ru_tasks.scoring.score import ChanceLevels
 from mera_ru_tasks.textutil import suggest
 
 

@@ -15,9 +15,8 @@ from mera_ru_tasks.compare.notes import merged, note
 from mera_ru_tasks.compare.select import choose
 from mera_ru_tasks.compare.stats import ONE_RUN, RunVariance
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
-from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.issues import Issue, errors
-from mera_ru_tasks.judge.fingerprint import METADATA, identity
+from mera_ru_tasks.issues import Issue, RunError, errors
+from mera_ru_tasks.judge.config import METADATA, identity
 from mera_ru_tasks.logs import sidecar
 from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping
 from mera_ru_tasks.logs.reader import BrokenLine, LogCheck, LogReader, Measure, Sample
@@ -91,7 +90,7 @@ class Entry:
         benchmark: the task's benchmark; None for a custom dataset.
         answers: by lm-eval's hash of the document.
         size: how many documents the task has, as far as the run tells.
-        judges: by filter, the judge of its judge scores (see `judge.fingerprint.identity`); None if it is not known.
+        judges: by filter, the judge of its judge scores (see `judge.config.identity`); None if it is not known.
         runs: older runs of the same model that are pooled with this one; scores are then means over all runs.
         incomplete: the filters whose numbers are marked, because the log may not be whole (see `LogCheck`).
     """
@@ -362,7 +361,7 @@ def _add_rescored(
     """Add the scores in the files beside a log to its answers; scores of `mera-ru score` replace the logged ones.
 
     Returns:
-        By filter, who gave judge scores (see `judge.fingerprint.identity`), None if that is not known; and notes on the
+        By filter, who gave judge scores (see `judge.config.identity`), None if that is not known; and notes on the
         files: what is wrong with them, and which were used.
     """
     by_id = {answer.doc_id: answer for answer in answers}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from mera_ru_tasks.compare import stats, verdicts
-from mera_ru_tasks.compare.chance import ChanceLevels
 from mera_ru_tasks.compare.comparability import (
     Comparability,
     comparability,
@@ -21,12 +20,13 @@ from mera_ru_tasks.compare.comparability import (
 )
 from mera_ru_tasks.compare.load import Entry
 from mera_ru_tasks.compare.notes import note
-from mera_ru_tasks.compare.published import MARK, PublishedScore
+from mera_ru_tasks.compare.select import MARK, PublishedScore
 from mera_ru_tasks.compare.stats import ONE_RUN, Difference, Estimate, RunVariance
 from mera_ru_tasks.data.benchmarks import LEADERBOARD
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.reader import Measure
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
+from mera_ru_tasks.scoring.score import ChanceLevels
 
 MEAN = "mean"
 
@@ -76,7 +76,7 @@ class Row:
         score: the score.
         chance: the chance level; None if there is none.
         incomplete: notes on the part of the documents that is scored and on a log that may not be whole; else empty.
-        judge: the judge that gave the score, if it is one and known (see `judge.fingerprint.identity`).
+        judge: the judge that gave the score, if it is one and known (see `judge.config.identity`).
         above_chance: True if the interval of the score lies above the chance level; None if there is no chance level.
         group: the letters of the significance groups; models that share a letter cannot be told apart. Empty if the
             models are compared with a baseline, or if this model is not compared with each of the others.

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mera_ru_tasks.issues import DataError
+from mera_ru_tasks.textutil import suggest
+
 
 @dataclass(frozen=True)
 class AnswerFormat:
@@ -169,3 +172,10 @@ def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
     if base == "riddles" and "sample" in variants:  # the shipped riddles belong to neither set
         base = RIDDLES_CLOSED.name
     return (BENCHMARKS[base], tuple(variants)) if base in BENCHMARKS else None
+
+
+def benchmark_named(name: str) -> Benchmark:
+    """Return the benchmark of this name; raise DataError if there is none."""
+    if name not in BENCHMARKS:
+        raise DataError(f"There is no benchmark {name!r}. {suggest(name, BENCHMARKS)}")
+    return BENCHMARKS[name]

@@ -1,6 +1,6 @@
 """Read the YAML file of a custom task, without lm-eval: which dataset it names and in which form answers are.
 
-The task class, which needs lm-eval, is in `harness/custom.py`.
+The task class, which needs lm-eval, is in `harness/task.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import PHRASE, TEXT, AnswerFormat, Benchmark
 from mera_ru_tasks.data.files import are_prompts
-from mera_ru_tasks.errors import TaskError
+from mera_ru_tasks.issues import TaskError
 from mera_ru_tasks.paths import task_names
 
 SETTINGS = (

@@ -14,8 +14,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import Benchmark
 from mera_ru_tasks.data.schema import row_id, rule_issue
-from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.issues import Issue, Location
+from mera_ru_tasks.issues import DataError, Issue, Location
 from mera_ru_tasks.paths import expanded
 
 SPLITS = ("test", "shots")

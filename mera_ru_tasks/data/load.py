@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.data import hub
-from mera_ru_tasks.data.benchmarks import BENCHMARKS, Benchmark, benchmark_of_task
+from mera_ru_tasks.data.benchmarks import BENCHMARKS, Benchmark, benchmark_named, benchmark_of_task
 from mera_ru_tasks.data.custom import benchmark_of_file
 from mera_ru_tasks.data.files import (
     SPLITS,
@@ -27,8 +27,7 @@ from mera_ru_tasks.data.files import (
     read_splits,
 )
 from mera_ru_tasks.data.schema import check_rows, format_of, further_meta, tidy_rows
-from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.issues import Issue, errors
+from mera_ru_tasks.issues import DataError, Issue, errors
 from mera_ru_tasks.paths import expanded, sample_folder, task_names
 from mera_ru_tasks.textutil import suggest
 
@@ -173,13 +172,6 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
             f"--benchmark ({names}); a data folder holds folders with these names."
         )
     return [Source(candidate, benchmark_folder(path, candidate)) for candidate in found]
-
-
-def benchmark_named(name: str) -> Benchmark:
-    """Return the benchmark of this name; raise DataError if there is none."""
-    if name not in BENCHMARKS:
-        raise DataError(f"There is no benchmark {name!r}. {suggest(name, BENCHMARKS)}")
-    return BENCHMARKS[name]
 
 
 def _names_with_data() -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from lm_eval.api.filter import Filter
 
 from mera_ru_tasks.data.schema import has_reference
-from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge import config
 from mera_ru_tasks.scoring import score
 from mera_ru_tasks.textutil import encodable

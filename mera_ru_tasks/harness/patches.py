@@ -243,7 +243,7 @@ def hide_traceback_of_user_errors() -> None:
 
     All other exceptions are shown as before. `LMEVAL_LOG_LEVEL=DEBUG` shows the traceback again.
     """
-    from mera_ru_tasks.errors import MeraRuError
+    from mera_ru_tasks.issues import MeraRuError
     from mera_ru_tasks.textutil import printable
 
     previous = sys.excepthook

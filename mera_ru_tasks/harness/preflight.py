@@ -17,9 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mera_ru_tasks.errors import JudgeError, MeraRuError, TaskError
 from mera_ru_tasks.harness import patches
-from mera_ru_tasks.issues import Issue, errors
+from mera_ru_tasks.issues import Issue, JudgeError, MeraRuError, TaskError, errors
 from mera_ru_tasks.textutil import suggest
 
 if TYPE_CHECKING:

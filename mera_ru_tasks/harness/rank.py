@@ -12,9 +12,9 @@ from lm_eval.api.task import ConfigurableTask
 from mera_ru_tasks.data import load as loading
 from mera_ru_tasks.data.benchmarks import BENCHMARKS, RIDDLES_CLOSED, AnswerFormat
 from mera_ru_tasks.data.schema import has_reference
-from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.harness import prompt
 from mera_ru_tasks.harness.task import MeraTask
+from mera_ru_tasks.issues import DataError
 from mera_ru_tasks.paths import sample_folder
 from mera_ru_tasks.scoring import ranking
 from mera_ru_tasks.scoring.strict import MARKER

@@ -1,26 +1,33 @@
-"""lm-eval's tasks on our data: loading the documents, checking a run before it starts, building its requests."""
+"""lm-eval's tasks on our data and on a user's: documents, shots, the check before a run, requests, warnings after it."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
+from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval.utils import warning_once
 
 from mera_ru_tasks.data import load as loading
-from mera_ru_tasks.data.benchmarks import BENCHMARKS, LEADERBOARD, Benchmark
+from mera_ru_tasks.data.benchmarks import BENCHMARKS, LEADERBOARD, AnswerFormat, Benchmark
+from mera_ru_tasks.data.custom import custom_benchmark
 from mera_ru_tasks.data.schema import has_reference
-from mera_ru_tasks.errors import DataError, TaskError
-from mera_ru_tasks.harness import diagnosis, patches, preflight, prompt
-from mera_ru_tasks.harness.fewshot import ShotsSampler
+from mera_ru_tasks.harness import patches, preflight, prompt
 from mera_ru_tasks.harness.filters import OPENING_MARK, FlexibleExtract
+from mera_ru_tasks.issues import DataError, TaskError
 from mera_ru_tasks.judge import config
-from mera_ru_tasks.judge.fingerprint import METADATA, identity, judge_facts
+from mera_ru_tasks.judge.config import METADATA, identity, judge_facts
 from mera_ru_tasks.logs.lmeval import SHOTS
-from mera_ru_tasks.paths import sample_folder
+from mera_ru_tasks.paths import sample_folder, shared_yaml
 from mera_ru_tasks.scoring.extract import opening_mark
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -195,7 +202,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         for instance, mark in marked:
             if mark:  # lm-eval logs a hash of the document
                 del instance.doc[OPENING_MARK]
-        for warning in diagnosis.warnings(self, self._tokenizer):
+        for warning in run_warnings(self, self._tokenizer):
             logger.warning("%s", warning)
         return filtered
 
@@ -246,3 +253,194 @@ def _with_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
             for step in entry["filter"]
         ]
     return {**config, "filter_list": filters} if filters else dict(config)
+
+
+# A response counts as cut if it has at least this share of the token limit: its text, split into tokens again, can have
+# slightly fewer than the model generated.
+_CUT = 0.98
+
+
+def run_warnings(task: ConfigurableTask, tokenizer: Any = None) -> Iterator[str]:
+    """Yield what a user should know before they trust the scores of a task.
+
+    Args:
+        task: the task, whose responses have passed through its filters.
+        tokenizer: the model's; None to look for it by the name in the run's settings.
+    """
+    instances = task.instances
+    answers = [instance.filtered_resps[FLEXIBLE] for instance in instances if FLEXIBLE in instance.filtered_resps]
+    if not answers:
+        return
+    prefilled = bool(task.config.gen_prefix)
+    limit = (task.config.generation_kwargs or {}).get("max_gen_toks")
+    responses = [instance.resps[0] or "" for instance in instances]
+    cut = None if prefilled else count_cut(responses, limit, tokenizer or _tokenizer(task.config.metadata or {}))
+    if cut and isinstance(limit, int):
+        yield (
+            f"{task.task_name}: {cut} of {len(responses)} responses reach the limit of {limit} tokens, so they are "
+            f"probably cut off. To raise it, add `--gen_kwargs max_gen_toks={2 * limit}`."
+        )
+    if not any(answers):
+        yield f"{task.task_name}: no answer was found in any of the {len(answers)} responses. {_hint(prefilled, cut)}"
+
+
+def _hint(prefilled: bool, cut: int | None) -> str:
+    if prefilled:
+        return "Look at the logged responses: the model may not continue the line `Ответ:`. Try `--num_fewshot 3`."
+    if cut:
+        return "Raise the token limit first. A base model needs the `_prefill` tasks."
+    return (
+        "A base model needs the `_prefill` tasks, a chat model `--apply_chat_template`. A reasoning model may need "
+        "more tokens: `--gen_kwargs max_gen_toks=N`."
+    )
+
+
+def count_cut(responses: Sequence[str], limit: object, tokenizer: Any) -> int | None:
+    """Count the responses that reach the token limit.
+
+    Args:
+        responses: the texts.
+        limit: the largest number of new tokens.
+        tokenizer: one of transformers.
+
+    Returns:
+        None if there is no tokenizer or no limit.
+    """
+    if tokenizer is None or not isinstance(limit, int):
+        return None
+    # Few responses are this long, so most need not be split into tokens: a token has at least one byte.
+    long = [text for text in responses if len(text.encode("utf-8", "replace")) >= _CUT * limit]
+    return sum(len(tokenizer.encode(text, add_special_tokens=False)) >= _CUT * limit for text in long)
+
+
+def _tokenizer(metadata: Mapping[str, Any]) -> Any:
+    """Load the tokenizer of the run's model, named by the model's arguments that lm-eval adds to a task's metadata."""
+    name = metadata.get("tokenizer") or metadata.get("pretrained")
+    if not isinstance(name, str) or "transformers" not in sys.modules:
+        return None
+    settings = ((key, metadata.get(key)) for key in ("revision", "subfolder", "gguf_file"))
+    return _load_tokenizer(name, tuple((key, value) for key, value in settings if isinstance(value, str)))
+
+
+@functools.lru_cache(maxsize=1)
+def _load_tokenizer(name: str, settings: tuple[tuple[str, str], ...]) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(name, local_files_only=True, **dict(settings))
+    except Exception:  # whatever a tokenizer's files or code raise: the run is done, and only a count is missing
+        return None
+
+
+class ShotsSampler(ContextSampler):  # type: ignore[misc]
+    """Take the same shots for every document, chosen by the few-shot seed.
+
+    lm-eval's own sampler draws new shots for each document. A document's prompt and score would then depend on
+    `--limit`, on the order of the documents and on their distribution over processes. It also compares whole documents
+    to leave out the tested one, and takes shots without an answer.
+    """
+
+    def sample(
+        self, n: int, eval_doc: Mapping[str, Any] | None = None, df: Sequence[Any] | None = None, **kwargs: Any
+    ) -> Sequence[Any]:
+        """Return `n` answered shots, never the tested document itself.
+
+        Raises:
+            DataError: the data have fewer answered shots.
+        """
+        tested = eval_doc["meta"]["id"] if eval_doc else None
+        shots = [shot for shot in self._shuffled if shot["meta"]["id"] != tested]
+        if n > len(shots):
+            raise DataError(
+                f"--num_fewshot {n} asks for more shots than the data have to draw from ({len(shots)}). "
+                "Use a smaller number, or add rows with answers to the split `shots` of the data."
+            )
+        return shots[:n]
+
+    def set_rnd(self, rnd: int | None) -> ShotsSampler:
+        """Choose the order of the shots by lm-eval's few-shot seed."""
+        super().set_rnd(rnd)
+        self.__dict__.pop("_shuffled", None)
+        return self
+
+    def digest(self, n: int) -> str:
+        """Return a digest of the first `n` shots and of the next one, which replaces a shot that is under test."""
+        parts = [[shot["instruction"], shot["inputs"], shot["outputs"]] for shot in self._shuffled[: n + 1]]
+        text = json.dumps(parts, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @functools.cached_property
+    def _shuffled(self) -> list[Any]:
+        answered = [shot for shot in self.fewshot_docs() if has_reference(shot)]
+        self.rnd.shuffle(answered)
+        return answered
+
+
+class CustomTask(MeraTask):
+    """A task on a dataset that is not part of MERA Text 2.0 but has its format.
+
+    A short YAML file names the data and the form of the answers:
+
+        task: school_riddles
+        class: !function mera_ru_tasks.CustomTask
+        dataset_kwargs:
+          mera_ru_path: /data/school_riddles
+          mera_ru_answer: phrase
+        metadata:
+          version: 1.0
+
+    Everything else is as in this package's own tasks: the same checks of the data, filters and metrics, from the same
+    shared YAML files. lm-eval includes a file only by its path, which differs between machines. A class is imported by
+    name.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        """Take the content of the user's YAML file: lm-eval's own keys and this package's.
+
+        Raises:
+            TaskError: a setting is unknown, missing or invalid; the message names the task, the setting and the fix.
+            DataError: as `data.load` raises it.
+        """
+        patches.prepare_lm_eval()
+        if "gen_prefix" in config:
+            raise TaskError(
+                f"The task {config['task']!r}, `gen_prefix`: after the run the scores could not take it into account. "
+                "For a prompt that ends in the marker write `mera_ru_prefill: true` under `dataset_kwargs`."
+            )
+        settings = config.get("dataset_kwargs") or {}
+        self._benchmark = custom_benchmark(config["task"], settings)
+        base = _base_config(self._benchmark, prefill=settings.get("mera_ru_prefill", False))
+        # Without the base's `until` lm-eval would stop at the first blank line.
+        generation = {**base["generation_kwargs"], **with_one_limit(config.get("generation_kwargs") or {})}
+        super().__init__(config={**base, **config, "generation_kwargs": generation})
+
+    def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Load the documents; the run's `--metadata` can name a revision and a data folder, as for our tasks."""
+        metadata = self.config.metadata or {}
+        self.dataset = load_benchmark(
+            self._benchmark,
+            data=metadata.get("mera_ru_data"),
+            revision=metadata.get("mera_ru_revision"),
+            scored=self.config.test_split,
+        )
+
+
+def _metrics_name(answer_format: AnswerFormat) -> str:
+    """Return the name of the shared file with the metrics of such answers."""
+    if not answer_format.choices:
+        return "phrase"
+    return "multi_choice" if answer_format.max_choices > 1 else "choice"
+
+
+def _base_config(benchmark: Benchmark, *, prefill: bool) -> dict[str, Any]:
+    """Return what this package's own tasks with such answers include; metrics over groups only if there are groups."""
+    config: dict[str, Any] = {}
+    for name in ("base", "prefill" if prefill else "plain", _metrics_name(next(iter(benchmark.formats.values())))):
+        config |= load_yaml(shared_yaml(name))
+    del config["custom_dataset"]
+    metrics = [metric for metric in config["metric_list"] if not METRICS[metric["metric"]].grouped]
+    if benchmark.grouped:
+        metrics += [
+            metric for metric in load_yaml(shared_yaml("choice"))["metric_list"] if METRICS[metric["metric"]].grouped
+        ]
+    return {**config, "metric_list": metrics}

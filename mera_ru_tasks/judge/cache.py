@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.client import Verdict
 from mera_ru_tasks.judge.config import CACHE, Settings
 

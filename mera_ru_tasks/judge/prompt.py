@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference
-from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.harness import prompt as task_prompt
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.config import PROMPT, Settings
 from mera_ru_tasks.scoring import extract, score
 

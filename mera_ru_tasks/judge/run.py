@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache
 from mera_ru_tasks.judge.client import (
     RESPONSE_FORMATS,
@@ -26,8 +26,17 @@ from mera_ru_tasks.judge.client import (
     parse_verdict,
     run_async,
 )
-from mera_ru_tasks.judge.config import API_BASE, API_KEY, EXTRA, MODEL, NO_KEY, OPENAI_KEY, TIMEOUT, Settings
-from mera_ru_tasks.judge.fingerprint import question_key
+from mera_ru_tasks.judge.config import (
+    API_BASE,
+    API_KEY,
+    EXTRA,
+    MODEL,
+    NO_KEY,
+    OPENAI_KEY,
+    TIMEOUT,
+    Settings,
+    question_key,
+)
 from mera_ru_tasks.judge.prompt import Prompt, Skipped, load_prompt, question_for
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.secrets import is_secret_name
 
 # Old releases of lm-eval write the time with colons.

@@ -18,8 +18,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import benchmark_of_task
-from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.lmeval import TaskLog
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_groups
 

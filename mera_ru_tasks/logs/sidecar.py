@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.data.custom import read_task_file
-from mera_ru_tasks.errors import OutputError, RunError
-from mera_ru_tasks.judge.fingerprint import identity
+from mera_ru_tasks.issues import OutputError, RunError
+from mera_ru_tasks.judge.config import identity
 from mera_ru_tasks.logs.lmeval import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
-from mera_ru_tasks.outputs import write_whole
-from mera_ru_tasks.paths import yaml_folder
+from mera_ru_tasks.paths import write_whole, yaml_folder
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
 from mera_ru_tasks.textutil import strict_json
 
@@ -101,7 +100,7 @@ class ScoreLine:
         scores: the metrics' parts by name.
         reference: the digest of the reference; None if the line holds none.
         reason: the judge's reason; empty if there is none.
-        judge: who judged (see `judge.fingerprint.identity`); None if the line does not say.
+        judge: who judged (see `judge.config.identity`); None if the line does not say.
     """
 
     number: int

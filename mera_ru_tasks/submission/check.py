@@ -16,8 +16,7 @@ from pathlib import Path
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark
 from mera_ru_tasks.data.custom import benchmark_of_config
 from mera_ru_tasks.data.schema import row_id
-from mera_ru_tasks.errors import RunError, SubmissionError
-from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.issues import Issue, RunError, SubmissionError
 from mera_ru_tasks.logs.lmeval import SAMPLES_NAME, as_mapping
 from mera_ru_tasks.logs.reader import parse_samples
 from mera_ru_tasks.submission import rules

@@ -18,12 +18,11 @@ from pathlib import Path
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
 from mera_ru_tasks.data.custom import benchmark_of_config
 from mera_ru_tasks.data.schema import row_id
-from mera_ru_tasks.errors import RunError, SubmissionError
-from mera_ru_tasks.issues import Issue, errors
+from mera_ru_tasks.issues import Issue, RunError, SubmissionError, errors
 from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, newest
 from mera_ru_tasks.logs.reader import Sample
 from mera_ru_tasks.logs.rescore import read_responses
-from mera_ru_tasks.outputs import write_whole
+from mera_ru_tasks.paths import write_whole
 from mera_ru_tasks.scoring.metrics import STRICT
 from mera_ru_tasks.secrets import secrets_in
 from mera_ru_tasks.submission import check, rules

@@ -10,7 +10,7 @@ import pytest
 from mera_ru_tasks.compare import notes
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.export import to_markdown
-from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
 from tests.support.comparisons import MIDDLE, WEAK, log_file, results_file

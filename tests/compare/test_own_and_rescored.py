@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from mera_ru_tasks.compare.compare import compare_runs
-from mera_ru_tasks.compare.html.samples import pack
+from mera_ru_tasks.compare.html import pack
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from tests.support.comparisons import row_of, skilled

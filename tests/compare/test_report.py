@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from mera_ru_tasks.compare.compare import compare_runs
-from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.compare.notes import RUSSIAN, sentence
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser

@@ -5,7 +5,7 @@ import re
 import shutil
 
 from mera_ru_tasks.compare.compare import compare_runs
-from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
 from tests.support.comparisons import MIDDLE, STRONG, WEAK, log_file, results_file

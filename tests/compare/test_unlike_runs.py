@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mera_ru_tasks.compare.compare import compare_runs
-from mera_ru_tasks.compare.html.page import build
+from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mera_ru_tasks.data.benchmarks import RUSSIAN_REGIONS, Benchmark
+from mera_ru_tasks.data.lint import check_data
 from mera_ru_tasks.data.load import Source, find_document
-from mera_ru_tasks.data.summary import check_data
 from tests.support.command import in_process
 from tests.support.hub import COMMIT, hub
 from tests.support.restate import rehash, restate

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED
+from mera_ru_tasks.data.lint import check_data
 from mera_ru_tasks.data.load import find_source
-from mera_ru_tasks.data.summary import check_data
 from mera_ru_tasks.issues import Location, errors
 from tests.support.load import message, write_saved_dict
 from tests.support.rows import data_folder, riddle

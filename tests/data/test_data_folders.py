@@ -19,8 +19,8 @@ from mera_ru_tasks.data.benchmarks import (
     Benchmark,
 )
 from mera_ru_tasks.data.load import load
-from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.harness import task
+from mera_ru_tasks.issues import DataError
 from tests.support.load import message, write_shards
 from tests.support.rows import data_folder, enantiosemy, region, riddle
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
+from mera_ru_tasks.data.lint import check_data
 from mera_ru_tasks.data.load import find_source, load
-from mera_ru_tasks.data.summary import check_data
 from tests.support.load import HUB, Splits, documents, write_saved_dict, write_shards
 from tests.support.rows import Row, data_folder, enantiosemy, region, riddle
 from tests.support.synthetic import make_rows, with_prompt_text, write_data

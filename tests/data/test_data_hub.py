@@ -14,8 +14,8 @@ import pytest
 
 from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS
 from mera_ru_tasks.data.load import load
-from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.harness import task
+from mera_ru_tasks.issues import DataError
 from tests.support.load import documents
 from tests.support.rows import Row, riddle
 from tests.support.synthetic import make_rows, with_prompt_text, write_data

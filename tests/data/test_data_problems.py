@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mera_ru_tasks.data.benchmarks import BENCHMARKS, ENANTIOSEMY, RIDDLES_CLOSED
+from mera_ru_tasks.data.lint import check_data
 from mera_ru_tasks.data.load import Source, load
-from mera_ru_tasks.data.summary import check_data
-from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.issues import errors
+from mera_ru_tasks.issues import DataError, errors
 from tests.support.broken_data import broken, report_of
 from tests.support.properties import at_least
 from tests.support.rows import data_folder

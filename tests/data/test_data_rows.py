@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, Benchmark
+from mera_ru_tasks.data.lint import check_data
 from mera_ru_tasks.data.load import find_source, load
 from mera_ru_tasks.data.schema import RULES
-from mera_ru_tasks.data.summary import check_data
 from mera_ru_tasks.issues import Issue, Location, errors
 from tests.support.load import message
 from tests.support.row_faults import FAULTS, without, write_fault

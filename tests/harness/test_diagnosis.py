@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mera_ru_tasks.harness.diagnosis import count_cut
+from mera_ru_tasks.harness.task import count_cut
 from tests.support.rows import data_folder, riddle
 from tests.support.scripted import ScriptedModel, run
 

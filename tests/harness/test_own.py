@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.issues import DataError
 from tests.support.custom_task import row, run_own, task_folder
 from tests.support.documents import page, text_of
 from tests.support.rows import data_folder, riddle

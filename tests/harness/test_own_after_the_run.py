@@ -78,7 +78,7 @@ NO_TASK_FILE: dict[str, tuple[str | None, str]] = {
     "no class": (f"task: own\n{SETTINGS}", f"own.yaml, `class`: lm-eval would not find the task's class. {WRITE}"),
     "no tag": (f"task: own\nclass: mera_ru_tasks.CustomTask\n{SETTINGS}", WRITE),
     "half a tag": (f"task: own\nclass: function mera_ru_tasks.CustomTask\n{SETTINGS}", WRITE),
-    "a misspelt class": (f"task: own\nclass: !function mera_ru_tasks.harness.custom.OwnTaks\n{SETTINGS}", WRITE),
+    "a misspelt class": (f"task: own\nclass: !function mera_ru_tasks.harness.task.OwnTaks\n{SETTINGS}", WRITE),
     "a benchmark's name": (
         f"task: enantiosemy\n{CLASS}{SETTINGS}",
         "The task 'enantiosemy': ",

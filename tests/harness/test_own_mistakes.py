@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mera_ru_tasks.errors import DataError, TaskError
+from mera_ru_tasks.issues import DataError, TaskError
 from tests.support.custom_task import row, task_folder
 from tests.support.scripted import run
 

@@ -17,8 +17,8 @@ from lm_eval._cli import HarnessCLI, run
 from lm_eval.tasks import _factory, manager
 from lm_eval.utils import apply_template, env
 
-from mera_ru_tasks.errors import DataError
 from mera_ru_tasks.harness import patches
+from mera_ru_tasks.issues import DataError
 
 PRELUDE = "import os; os.environ['MERA_RU_NO_AUTOLOAD'] = '1'\n"
 

@@ -10,8 +10,8 @@ import pytest
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.tasks import TaskManager
 
-from mera_ru_tasks.errors import TaskError
 from mera_ru_tasks.harness import preflight
+from mera_ru_tasks.issues import TaskError
 from mera_ru_tasks.paths import yaml_folder
 from tests.support.rows import data_folder, riddle
 

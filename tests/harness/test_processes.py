@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.issues import DataError
 from mera_ru_tasks.scoring.metrics import group_mean
 from tests.support.known_scores import CASES, EXPECTED, REGIONS, answer_of
 from tests.support.processes import run_in_processes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mera_ru_tasks.data.benchmarks import benchmark_of_task
-from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.issues import DataError
 from mera_ru_tasks.scoring.metrics import METRICS
 from mera_ru_tasks.scoring.ranking import options_of
 from tests.support.known_scores import BASES, GROUPS, base_of

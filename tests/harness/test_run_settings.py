@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mera_ru_tasks.errors import TaskError
+from mera_ru_tasks.issues import TaskError
 from tests.support.known_scores import CASES, EXPECTED, REGIONS, answer_of, base_of, known_folder
 from tests.support.rows import data_folder, riddle
 from tests.support.scripted import ScriptedModel, numbers, run

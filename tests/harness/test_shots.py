@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mera_ru_tasks.errors import DataError
-from mera_ru_tasks.harness.fewshot import ShotsSampler
+from mera_ru_tasks.harness.task import ShotsSampler
+from mera_ru_tasks.issues import DataError
 from tests.support.prompts import prompts
 from tests.support.rows import Row, data_folder, riddle
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache
-from mera_ru_tasks.judge.fingerprint import question_key
+from mera_ru_tasks.judge.config import question_key
 from mera_ru_tasks.judge.prompt import load_prompt, question_for
 from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import KEY, many, settings_for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.config import NO_KEY, from_environment
 
 SET = {

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import many, riddle, scores, settings_for, wrong
 from tests.support.judge_stub import FAULTS, StubJudge

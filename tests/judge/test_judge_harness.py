@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from mera_ru_tasks.cli import app, main
-from mera_ru_tasks.errors import JudgeError
 from mera_ru_tasks.harness import filters
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.run import check
 from mera_ru_tasks.scoring import metrics
 from tests.support.judge_cases import KEY

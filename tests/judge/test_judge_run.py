@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from mera_ru_tasks.errors import JudgeError
+from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.config import NO_KEY, from_environment
 from mera_ru_tasks.judge.prompt import ANSWER_LIMIT, shown_answer
 from mera_ru_tasks.judge.run import judge, prepare

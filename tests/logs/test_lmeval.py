@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lm_eval.loggers import EvaluationTracker
 
 from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS, benchmark_of_task
-from mera_ru_tasks.errors import RunError
+from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.logs.lmeval import find_logs, newest
 from mera_ru_tasks.logs.reader import Sample, parse_samples, read_log
 from mera_ru_tasks.logs.rescore import present_version

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mera_ru_tasks.errors import OutputError
-from mera_ru_tasks.outputs import write_whole
+from mera_ru_tasks.issues import OutputError
+from mera_ru_tasks.paths import write_whole
 from tests.support.command import Command
 from tests.support.scripted import run
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mera_ru_tasks.cli import app
-from mera_ru_tasks.errors import DataError, OutputError, RunError
+from mera_ru_tasks.issues import DataError, OutputError, RunError
 from tests.support.scripted import numbers, reference, run
 from tests.support.synthetic import write_data, write_json
 

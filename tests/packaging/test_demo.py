@@ -14,7 +14,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from examples import demo_models
-from mera_ru_tasks.errors import MeraRuError
+from mera_ru_tasks.issues import MeraRuError
 from tests.support.environments import REPOSITORY
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs make and a POSIX shell")

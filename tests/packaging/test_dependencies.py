@@ -19,7 +19,7 @@ from tests.support.documents import REPOSITORY
 
 PACKAGE = REPOSITORY / "mera_ru_tasks"
 # Which extras a part of the package may import, besides the core's dependencies.
-EXTRAS = {"judge": ("judge",), "compare/html": ("report",), "harness/diagnosis": ("hf",)}
+EXTRAS = {"judge": ("judge",), "compare/html": ("report",), "harness/task": ("hf",)}
 
 
 def declared(extra: str | None = None) -> list[Requirement]:

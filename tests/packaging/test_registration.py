@@ -278,7 +278,7 @@ def test_a_users_mistake_ends_with_its_message(environment: Environment, tmp_pat
         (
             "DataError('no such row')",
             {"LMEVAL_LOG_LEVEL": "debug"},
-            "mera_ru_tasks.errors.DataError: no such row",
+            "mera_ru_tasks.issues.DataError: no such row",
             True,
         ),
         ("KeyError('x')", {}, "KeyError: 'x'", True),
@@ -288,7 +288,7 @@ def test_only_our_errors_end_without_a_traceback(
     environment: Environment, error: str, variables: dict[str, str], last: str, traceback: bool
 ) -> None:
     program = (
-        "from mera_ru_tasks.errors import *; from mera_ru_tasks.harness.patches import *; "
+        "from mera_ru_tasks.issues import *; from mera_ru_tasks.harness.patches import *; "
         f"hide_traceback_of_user_errors(); hide_traceback_of_user_errors(); raise {error}"
     )
     ended = environment.run("-c", program, **variables)

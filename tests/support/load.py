@@ -14,7 +14,7 @@ import pytest
 
 from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
 from mera_ru_tasks.data.load import load
-from mera_ru_tasks.errors import DataError
+from mera_ru_tasks.issues import DataError
 from tests.support.rows import Row
 
 HUB = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)

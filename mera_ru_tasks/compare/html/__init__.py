@@ -1,10 +1,208 @@
 """The HTML report of a comparison: one file that needs no network.
 
-    samples.py   documents and answers, packed so that each text stands once
-    page.py      the file: data, style and script together, under a policy that lets nothing else in
+    __init__.py  the file: data, style and script together, under a policy that lets nothing else in
     plots.py     the plots as PNG and SVG, with matplotlib
     assets/      the page's skeleton, style, texts in Russian and English, and script
 
 Data and responses are hostile text. They are in the file as JSON that cannot end its element, or packed as base64, and
 the script puts them on the page as text alone.
 """
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mera_ru_tasks.compare.comparability import prompt_text
+from mera_ru_tasks.compare.compare import Comparison
+from mera_ru_tasks.compare.export import to_data
+from mera_ru_tasks.compare.load import Answer, Entry
+from mera_ru_tasks.compare.notes import RUSSIAN, fragment, joined, sentence
+from mera_ru_tasks.data.schema import has_reference
+from mera_ru_tasks.harness.prompt import render
+from mera_ru_tasks.scoring import strict
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from mera_ru_tasks.textutil import encodable, strict_json
+
+_ASSETS = Path(__file__).parent / "assets"
+
+# In the order in which they need each other.
+_SCRIPTS = ("dom.js", "plot.js", "board.js", "parts.js", "browser.js", "main.js")
+
+# Higher levels take three times as long for a tenth of the size.
+_COMPRESSION = 3
+
+# What could end the element that holds JSON, or a line of it in old readers. Inside JSON these stand in strings alone.
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def build(comparison: Comparison) -> str:
+    """Build the report as the text of an HTML file."""
+    style, script = _asset("report.css"), _script()
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    summary = {"texts": json.loads(_asset("texts.json")), "data": _data(comparison), "russian": _russian(comparison)}
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="referrer" content="no-referrer">',
+            "<title>mera-ru compare</title>",
+            f"<style>{style}</style>",
+            "</head>",
+            "<body>",
+            _asset("page.html"),
+            f'<script type="application/json" id="summary">{_json(summary).translate(_ESCAPES)}</script>',
+            f'<script type="text/plain" id="packed-samples">{_packed(pack(comparison))}</script>',
+            f"<script>{script}</script>",
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _data(comparison: Comparison) -> dict[str, Any]:
+    """What the page shows; models by their labels alone, since a name can be a path on the user's machine."""
+    data = to_data(comparison)
+    models = [
+        {**model, "runs": [{**run, "model_name": model["label"]} for run in model["runs"]]} for model in data["models"]
+    ]
+    return {**data, "models": models}
+
+
+def _russian(comparison: Comparison) -> dict[str, str]:
+    """Return the notes in Russian, by their English texts, which the data hold."""
+    rows = (*comparison.rows, *comparison.means)
+    russian = {
+        sentence(one, shared=True): sentence(one, RUSSIAN, shared=True)
+        for one in (*comparison.choices, *comparison.problems)
+    }
+    for verdict in comparison.verdicts:
+        russian[fragment(verdict.measure)] = fragment(verdict.measure, RUSSIAN)
+        for one in verdict.sentences:
+            russian[sentence(one, shared=True)] = sentence(one, RUSSIAN, shared=True)
+    if comparison.family_note:
+        russian[sentence(comparison.family_note)] = sentence(comparison.family_note, RUSSIAN)
+    for row in rows:
+        russian[joined(row.why_not, shared=True)] = joined(row.why_not, RUSSIAN, shared=True)
+        for one in (*row.incomplete, *row.notes):
+            russian[fragment(one, shared=True)] = fragment(one, RUSSIAN, shared=True)
+    return russian
+
+
+def _json(value: Any) -> str:
+    return encodable(strict_json(value, separators=(",", ":")))
+
+
+def _packed(value: Any) -> str:
+    """JSON, deflated, as base64: a fraction of the size, and without a character that HTML knows."""
+    return base64.b64encode(zlib.compress(_json(value).encode(), _COMPRESSION)).decode("ascii")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _script() -> str:
+    parts = "\n".join(_asset(name) for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();'
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+# So much of a question stands in the list of documents.
+_TITLE = 160
+
+_ANSWER_FIELDS = "model prompt response strict flexible right right_flexible answered verdicts".split()
+
+
+class _Strings:
+    """A table of texts, each once."""
+
+    def __init__(self) -> None:
+        self.table: dict[str, int] = {}
+
+    def add(self, text: str) -> int:
+        """The text's place in the table."""
+        return self.table.setdefault(text, len(self.table))
+
+
+def pack(comparison: Comparison) -> dict[str, Any]:
+    """All documents with all answers, as JSON data.
+
+    A prompt is a list of texts to be joined: the document's question, which models share, and what stands before and
+    after it. An answer is a list in the order of `answer_fields`; texts are places in `strings`.
+    """
+    strings = _Strings()
+    documents: dict[tuple[str, str], dict[str, Any]] = {}
+    questions: dict[str, str] = {}
+    models = {model: number for number, model in enumerate(comparison.models)}
+    for entry in comparison.entries:
+        for key, answer in entry.answers.items():
+            place = (entry.task, key)
+            if place not in documents:
+                documents[place] = _document(entry, answer, comparison.tasks.index(entry.task), strings)
+            if key not in questions:
+                questions[key] = render(answer.doc).strip()
+            packed = _answer(models[entry.model], answer, questions[key], strings)
+            documents[place]["answers"].append(packed)
+    ordered = sorted(documents.values(), key=lambda document: (document["task"], document["id"] or 0))
+    return {
+        "answer_fields": _ANSWER_FIELDS,
+        "documents": ordered,
+        "strings": list(strings.table),
+    }
+
+
+def _document(entry: Entry, answer: Answer, task: int, strings: _Strings) -> dict[str, Any]:
+    doc = answer.doc
+    return {
+        "task": task,
+        "id": doc["meta"].get("id"),
+        "type": entry.type_of(doc),
+        "title": strings.add(_title(doc["inputs"])),
+        "reference": strings.add(doc["outputs"]) if has_reference(doc) else None,
+        "answers": [],
+    }
+
+
+def _title(inputs: Mapping[str, str]) -> str:
+    """What tells one document from the others; all inputs where none is known to."""
+    names = ("question", "enantiosemic_word", "text", "lang_unit", "example_text", "region", "option_a")
+    known = [inputs[name] for name in names if inputs.get(name)]
+    text = " · ".join(" ".join(value.split()) for value in known or inputs.values())
+    return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
+
+
+def _answer(model: int, answer: Answer, question: str, strings: _Strings) -> list[Any]:
+    before, found, after = prompt_text(answer.prompt).partition(question)
+    prompt = [before, question, after] if found and question else [before]
+    strict_reading = strict.candidates(answer.response)[-1]
+    scores = answer.scores
+    return [
+        model,
+        [strings.add(part) for part in prompt if part],
+        strings.add(answer.response),
+        strings.add(strict_reading),
+        strings.add(answer.extractions.get(FLEXIBLE, "")),
+        scores.get(("exact_match", STRICT)),
+        scores.get(("exact_match", FLEXIBLE)),
+        scores.get(("answered", FLEXIBLE)),
+        [[verdict.judge, verdict.score, strings.add(verdict.reason)] for verdict in answer.verdicts],
+    ]

@@ -13,8 +13,8 @@ from mera_ru_tasks.compare import breakdowns
 from mera_ru_tasks.compare.breakdowns import Slice
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.stats import Estimate
-from mera_ru_tasks.errors import RunError
-from mera_ru_tasks.outputs import write_whole
+from mera_ru_tasks.issues import RunError
+from mera_ru_tasks.paths import write_whole
 from mera_ru_tasks.textutil import printable
 
 FORMATS = ("png", "svg")

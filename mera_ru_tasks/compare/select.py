@@ -257,6 +257,9 @@ class PublishedScore:
 def read_published(files: Iterable[Path], tasks: Collection[str]) -> list[PublishedScore]:
     """Read CSV files with the columns model, task, metric, score and n, and perhaps filter (default: strict-match).
 
+    Only the score and the number of documents are known, so a published score is compared as an unpaired one, by
+    Newcombe's interval. Such comparisons see less than those of two runs.
+
     Args:
         files: the files.
         tasks: the tasks of the runs; another task in a file is a mistake.

@@ -1,4 +1,4 @@
-"""lm-eval's tasks on our data and on a user's: documents, shots, the check before a run, requests, warnings after it."""
+"""lm-eval's tasks on our data and on a user's: documents, shots, checks before a run, requests, warnings after it."""
 
 from __future__ import annotations
 
@@ -379,7 +379,7 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
 class CustomTask(MeraTask):
     """A task on a dataset that is not part of MERA Text 2.0 but has its format.
 
-    A short YAML file names the data and the form of the answers:
+    A short YAML file names the data and the form of the answers::
 
         task: school_riddles
         class: !function mera_ru_tasks.CustomTask

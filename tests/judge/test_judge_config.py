@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mera_ru_tasks.issues import JudgeError
-from mera_ru_tasks.judge.config import NO_KEY, from_environment
+from mera_ru_tasks.judge.config import NO_KEY, from_environment, judge_facts
 
 SET = {
     "LM_EVAL_JUDGE_API_BASE": "http://localhost:8000/v1/",
@@ -101,3 +101,17 @@ def test_nonsense_is_an_error_that_names_the_variable_and_no_key(name, value):
 
 def test_the_key_is_in_no_representation():
     assert "sentinel-key" not in repr(from_environment(SET))
+
+
+def test_the_description_of_a_judge_holds_no_secret() -> None:
+    settings = from_environment(
+        {
+            "LM_EVAL_JUDGE_API_BASE": "https://host:8443/tenant-key-1/v1",
+            "LM_EVAL_JUDGE_MODEL": "judge",
+            "LM_EVAL_JUDGE_EXTRA": '{"metadata": {"token": "extra-key-1"}}',
+        }
+    )
+    assert settings is not None
+    facts = judge_facts(settings)
+    assert facts["api_base"] == "https://host:8443"
+    assert not any(secret in str(facts) for secret in ("tenant-key-1", "extra-key-1"))

@@ -92,7 +92,7 @@ def explain_full_disk(error: OSError) -> str | None:
 
 def _explain(file: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError):
-        return f"{file} exists and is not overwritten. Name another file, or delete it."
+        return f"{file} already exists. Choose another file, or delete it."
     if error.errno in _FULL:
         return f"Cannot write {file}: the disk is full. Free some space and run again, or name another place."
     return f"Cannot write {file}: {error.strerror or error}. Name another place, or correct this one."

@@ -74,7 +74,7 @@ def require_new(file: Path, *, force: bool | None = None) -> None:
     folder = file.absolute().parent
     if file.exists() and not (force and file.is_file()):
         way_out = "delete it" if force is None else "replace it with --force"
-        raise OutputError(f"{file} exists and is not overwritten. Name another file with -o, or {way_out}.")
+        raise OutputError(f"{file} already exists. Choose another file with -o, or {way_out}.")
     if not folder.is_dir():
         raise OutputError(f"Cannot write {file}: the folder {folder} does not exist. Create it, or use another -o.")
     if not os.access(folder, os.W_OK):

@@ -1,4 +1,4 @@
-"""Break scores down: by type, prompt, number of correct letters or accepted answers, filter, and set of riddles."""
+"""Break scores down by type, prompt, number of correct letters or accepted answers, filter, and set of riddles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWERS = "accepted_answers"
 FORMAT = "format"
 OPENNESS = "open_minus_closed"
 
-# In RussianRegions these inputs are a part of the prompt's template.
+# In RussianRegions these inputs belong to the prompt's template.
 _TEMPLATE_INPUTS = ("introduction", "task_formulation", "format_description")
 
 
@@ -36,7 +36,7 @@ class Slice:
 
     Attributes:
         task: the task.
-        by: what divides the documents.
+        by: the property by which documents are divided.
         part: the part's name: a number, or `TYPE.PROMPT` for prompts.
         detail: the prompt's template; empty for other parts.
         filter: the filter.
@@ -59,7 +59,7 @@ class Slice:
 class Spread:
     """The best minus the worst score of a model over the prompts of one type.
 
-    Each prompt is used for other documents, so chance alone spreads the scores too. `p` is the share of random
+    Each prompt is used for different documents, so scores also vary by chance. `p` is the share of random
     distributions of the correct answers over the prompts that spread at least as much. `sd` is the standard deviation
     between the prompts' scores.
     """
@@ -106,7 +106,7 @@ Part = tuple[str, str]
 
 
 def slices(entries: Sequence[Entry], docs: Mapping[str, Mapping[str, Any]], levels: ChanceLevels) -> list[Slice]:
-    """Break one task's `exact_match` down by everything that divides its documents, in both filters.
+    """Break one task's `exact_match` down by every property that divides its documents, in both filters.
 
     Args:
         entries: the models' answers.
@@ -143,7 +143,7 @@ def _slices(
 
 
 def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Part | None]]:
-    """Return each document's part (or None), by everything that divides a task's documents into two or more parts."""
+    """Return each document's part (or None), by every property that divides a task into two or more parts."""
 
     def kind(doc: Mapping[str, Any]) -> int:
         found = first.type_of(doc)
@@ -154,7 +154,7 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
     for template in sorted({(kind(doc), template_of(doc)) for doc in docs.values()}):
         count[template[0]] += 1
         numbers[template] = count[template[0]]
-    # In a custom dataset each row may have its own instruction, which divides nothing.
+    # In a custom dataset every row may have its own instruction, so a breakdown would say nothing.
     templates_are_shared = first.benchmark is not None or 2 * len(numbers) <= len(docs)
 
     def prompt(doc: Mapping[str, Any]) -> Part:

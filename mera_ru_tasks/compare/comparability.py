@@ -24,14 +24,14 @@ _PROMPT_FIELDS = ("description", "doc_to_text", "fewshot_delimiter", "target_del
 
 @dataclass(frozen=True)
 class Comparability:
-    """What a comparison of two entries is based on.
+    """The basis for comparing two entries.
 
     Attributes:
-        documents: the hashes of the documents that both have.
-        differences: what differs so much that the scores do not compare the models alone.
-        notes: what differs, or is unknown, without preventing a comparison.
-        allowed: True if the two are compared.
-        across_settings: True if the common documents are compared in spite of differences.
+        documents: the hashes of the documents that both entries share.
+        differences: differences so large that the scores no longer compare the models alone.
+        notes: differences and unknown settings that do not prevent a comparison.
+        allowed: True if the two entries are compared.
+        across_settings: True if the common documents are compared despite differences.
     """
 
     documents: Sequence[str]
@@ -41,20 +41,20 @@ class Comparability:
     across_settings: bool
 
     def allows(self, differences: Sequence[Issue]) -> bool:
-        """Return True if a measure with these differences is compared (see `measure_differences`)."""
+        """Return True if a measure is compared despite these differences (see `measure_differences`)."""
         return self.allowed and (self.across_settings or not differences)
 
 
 def comparability(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Comparability:
     """Find what differs between two entries of one task.
 
-    Documents are paired by lm-eval's hash of them, and their prompts must have the same hash too. A chat template wraps
-    the same shots and question in another model's marks, so prompts that differ only in this get a note.
+    Documents are paired by lm-eval's document hash, and their prompt hashes must match too. Chat templates wrap the
+    same shots and question in different markup, so prompts that differ only in the template get a note.
 
     Args:
         entry: one model's answers.
         baseline: another model's answers.
-        across_settings: True to compare the common documents in spite of differences.
+        across_settings: True to compare the common documents despite differences.
     """
     common = [key for key in baseline.answers if key in entry.answers]
     differences = [*_document_differences(entry, baseline, len(common)), *_setting_differences(entry, baseline)]
@@ -95,7 +95,7 @@ def _setting_differences(entry: Entry, baseline: Entry) -> Iterator[Issue]:
 
 
 def _prompt_settings(log: TaskLog) -> dict[str, Any]:
-    """Return the settings that shape a run's prompts, by the code of the note that names each; None if unknown."""
+    """Return the settings that shape a run's prompts, keyed by note code; None for an unknown setting."""
     return {
         "version": log.version,
         "shots": log.num_fewshot,
@@ -106,13 +106,13 @@ def _prompt_settings(log: TaskLog) -> dict[str, Any]:
 
 
 def _turns(log: TaskLog) -> Any:
-    """Return True if shots are turns of a dialogue; None if there is no dialogue, or this is unknown."""
+    """Return True if shots are separate dialogue turns; None if there is no dialogue or the setting is unknown."""
     results = log.run.results
     return results.get("fewshot_as_multiturn") if results.get("chat_template") is not None else None
 
 
 def _explain_prompts(differences: Sequence[Issue]) -> bool:
-    """Return True if one of the differences already makes prompts differ."""
+    """Return True if one of the differences already explains different prompts."""
     names = {dict(one.values).get("name") for one in differences}
     return not names.isdisjoint(note(code) for code in ("shots", "seed", "turns", "system", "prompt-end"))
 
@@ -129,7 +129,7 @@ def _notes(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Iss
 
 
 def _differ_only_in_wrapping(entry: Entry, baseline: Entry, changed: Sequence[str]) -> bool:
-    """Return True if the prompts surely hold the same shots, the same task text around them, and the same question."""
+    """Return True if the prompts provably contain the same shots, surrounding text and question."""
     shots = shots_of(entry.log)
     if shots is None or shots != shots_of(baseline.log):
         return False
@@ -144,7 +144,7 @@ def _holds_question(entry: Entry, key: str) -> bool:
 
 
 def prompt_text(prompt: str) -> str:
-    """Return the text of a prompt. The prompt of a chat API is the JSON of its messages."""
+    """Return the text of a prompt. For a chat API, the prompt is a JSON list of messages."""
     if not prompt.startswith("["):
         return prompt
     try:
@@ -168,14 +168,14 @@ def judge_of(entry: Entry, measure: Measure) -> Mapping[str, Any] | None:
 
 
 def measure_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
-    """Yield what makes one measure mean two things in two entries: another judge, or other references."""
+    """Yield the differences that make a measure incomparable between two entries: the judge or the references."""
     if METRICS[measure[0]].judged:
         yield from _judge_differences(entry, baseline, measure)
     yield from _reference_differences(entry, baseline, measure)
 
 
 def judge_notes(entry: Entry, measure: Measure) -> Iterator[Issue]:
-    """Yield a note that names the judge of a measure, if there is one and it is known."""
+    """Yield a note that names the judge of a measure, if the measure has a known judge."""
     if judge := judge_of(entry, measure):
         yield note("judged-by", judge=judge["model"], prompt=judge["prompt_version"])
 
@@ -198,7 +198,7 @@ def _text(value: Any) -> str:
 
 def _reference_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
     if measure not in entry.rescored and measure not in baseline.rescored:
-        return  # Both use the logged references, which are a part of the paired documents.
+        return  # Both use the logged references, which belong to the paired documents.
     pairs = [
         (answer, baseline.answers[key])
         for key, answer in entry.answers.items()

@@ -1,4 +1,4 @@
-"""Compare runs: the whole comparison in one object."""
+"""Compare runs and return the whole comparison as one object."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Comparison:
 
     Attributes:
         models: the models' labels, the baseline first.
-        baseline: the model that the rows' differences refer to; None for a single model.
-        family: which pairs of models are compared, and by what rule.
+        baseline: the model that the differences in rows refer to; None for a single model.
+        family: which pairs of models are compared, and how.
         tasks: the tasks' names, in order.
         entries: each model's answers to each task.
         verdicts: the verdicts in words, one `Verdict` for each primary measure; start reading here.
@@ -39,8 +39,8 @@ class Comparison:
         slices: `exact_match` on parts of the tasks.
         spreads: the spread over prompts.
         gaps: differences within models.
-        choices: notes on the logs that were taken.
-        problems: notes on what is wrong with the logs.
+        choices: notes on the logs that were selected.
+        problems: notes on issues in the logs.
     """
 
     models: Sequence[str]
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def family_note(self) -> Issue | None:
-        """A sentence on the comparisons that the corrected p-values count; None for a single model."""
+        """Return a sentence on the comparisons behind the p-value correction; None for a single model."""
         if self.baseline is None:
             return None
         k = len(list(self.family.pairs(self.models)))
@@ -80,23 +80,23 @@ def compare_runs(
 ) -> Comparison:
     """Compare the models whose runs are under `paths`.
 
-    The runs must have been made with lm-eval's `--log_samples` and `--output_path`. Of each model and task the newest
-    run counts. For example, `compare_runs([Path("results")], baseline="EleutherAI/pythia-1.4b").rows` are all scores.
+    The runs must have been made with lm-eval's `--log_samples` and `--output_path`. The newest run of each model
+    and task is used. For example, `compare_runs([Path("results")], baseline="EleutherAI/pythia-1.4b").rows` lists all
+    scores.
 
     Args:
         paths: lm-eval's output folders, folders of models in them, or log files.
-        names: the model's name for the runs of a path, in place of lm-eval's name.
+        names: the model's name for the runs of a path, instead of lm-eval's name.
         baseline: the model that the others are compared with, by its name or label. By default all pairs are compared,
             and the differences in rows refer to the first model of the first path.
-        across_settings: True to compare the common documents of runs in spite of different settings.
-        margin: models whose difference surely lies within ± this (0 to 1) are called equal; None for no margin.
-
-        pool: True to make one row of all runs of a model with the same settings. By default only runs with different
-            sampling seeds are pooled, and of all others the newest counts.
-        published: CSV files of published scores to compare with (see `published.read_published`).
+        across_settings: True to compare the common documents of runs despite different settings.
+        margin: call models equal if the interval of their difference lies within ± this (0 to 1); None for no margin.
+        pool: True to combine all runs of a model with the same settings into one row. By default only runs with
+            different sampling seeds are pooled; otherwise the newest run is used.
+        published: CSV files of published scores to compare with (see `select.read_published`).
 
     Raises:
-        RunError: no run is usable, no model or several are called `baseline`, or a name fits several models.
+        RunError: no run is usable, `baseline` matches no model or several models, or a name fits several models.
     """
     loaded = load(paths, names or {}, across_settings=across_settings, pool_runs=pool)
     found_tasks = {entry.task for entry in loaded.entries}
@@ -117,7 +117,7 @@ def compare_runs(
         found = results.task_results(task, of_task, family, levels, [one for one in scores if one.task == task])
         rows += found.rows
         pairs += found.pairs
-        # Documents of a log that is not whole may be another task's, which would divide this one's in another way.
+        # An incomplete log may contain another task's documents, which would change this task's breakdowns.
         whole = [entry for entry in of_task if not entry.incomplete]
         docs = {key: answer.doc for entry in whole for key, answer in entry.answers.items()}
         slices += breakdowns.slices(whole, docs, levels) if docs else []
@@ -134,7 +134,7 @@ def compare_runs(
 
 
 def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
-    """Yield notes on models that may not have given their own responses: a shared cache, or the same responses."""
+    """Yield notes on models whose responses may be another model's: a shared cache, or identical responses."""
     caches: dict[str, dict[str, None]] = {}
     responses: dict[tuple[str, int], dict[str, None]] = {}
     for entry in entries:
@@ -158,7 +158,8 @@ def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
 def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]) -> list[tuple[str, str, str]]:
     """Return the primary measures: one for each task.
 
-    The mean strict exact match, if each model has it, stands for the tasks that generate. Ranking tasks have no mean.
+    If every model has a mean strict exact match, it replaces the measures of the generation tasks. Ranking tasks have
+    no mean.
     """
     of_means = [row for row in means if (row.metric, row.filter) == ("exact_match", STRICT)]
     all_have_it = {entry.model for entry in entries} <= {row.model for row in of_means}
@@ -176,7 +177,7 @@ def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]
 
 
 def _baseline(name: str, entries: Sequence[Entry], published: Sequence[PublishedScore]) -> str:
-    """Return the label that `name` means: a label, a model's full name, or the last part of one."""
+    """Return the label for `name`, which may be a label, a model's full name or its last part."""
     for meanings in (
         {entry.model for entry in entries if name == entry.model},
         {one.model for one in published if name in (one.model, one.model.removesuffix(MARK))},
@@ -187,11 +188,11 @@ def _baseline(name: str, entries: Sequence[Entry], published: Sequence[Published
             return meanings.pop()
         if meanings:
             raise RunError(f"--baseline {name} could be {' or '.join(map(repr, sorted(meanings)))}. Name one of these.")
-    raise RunError(f"No run is of the model {name!r} (--baseline). {suggest(name, {one.model for one in entries})}")
+    raise RunError(f"No runs of the model {name!r} (--baseline). {suggest(name, {one.model for one in entries})}")
 
 
 def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:
-    """Sort by suite, then as on the leaderboard; custom tasks come last."""
+    """Return a sort key: by suite, then in leaderboard order; custom tasks come last."""
     known = benchmark_of_task(task)
     order = [benchmark.name for benchmark in LEADERBOARD]
     place = order.index(known[0].name) if known and known[0].name in order else len(order)
@@ -199,6 +200,6 @@ def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:
 
 
 def _suite(task: str) -> str | None:
-    """Return what a task is averaged with: the leaderboard's tasks in the same variants."""
+    """Return the suite that a task is averaged in: the leaderboard tasks of the same variant."""
     known = benchmark_of_task(task)
     return "_".join(known[1]) if known and known[0] in LEADERBOARD else None

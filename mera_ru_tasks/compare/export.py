@@ -21,7 +21,7 @@ from mera_ru_tasks.textutil import in_json, printable, strict_json
 
 
 def to_data(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as plain data for JSON. No text in it names a folder of the user's machine."""
+    """Return a comparison as plain data for JSON. No text in it reveals a folder of the user's machine."""
     primary = set(comparison.primary)
     return {
         "made_by": f"mera-ru-tasks {__version__}",
@@ -127,7 +127,7 @@ def _difference(pair: Pair | None) -> dict[str, Any] | None:
 
 
 def _slice(part: Slice) -> dict[str, Any]:
-    """Return a slice without the template of its prompt, which many slices share."""
+    """Return a slice without its prompt template, which many slices share."""
     fields = asdict(part)
     del fields["detail"]
     return fields
@@ -147,7 +147,7 @@ _COLUMNS = (
 
 
 def to_csv(comparison: Comparison) -> str:
-    """Return a comparison as CSV, one line for each number; the column `kind` says what it is."""
+    """Return a comparison as CSV, one line for each number; the column `kind` gives its type."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, _COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
@@ -199,7 +199,7 @@ def _csv_difference(found: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _no_formula(value: Any) -> Any:
-    """Keep spreadsheets from running a hostile name as a formula."""
+    """Prevent spreadsheets from running a hostile name as a formula."""
     return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@") else value
 
 
@@ -255,7 +255,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "−": "$-$", "–": "--", "†": r"\dag{}", "≈": r"$\approx$", "·": r"$\cdot$",
-    # A bracket at the start of a line would be the argument of the line break before it.
+    # LaTeX would parse a bracket at the start of a line as the argument of the preceding line break.
     "[": "{[}", "]": "{]}",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Load the runs to compare: each model's answers to each task, with issues reported and never counted as scores."""
+"""Load each model's answers to each task, and report issues instead of counting them as scores."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from mera_ru_tasks.scoring.score import reference_digest
 
 PREFILLED = "prefilled"
 
-# Responses in logs with more lines are not scored again to check them: it would take longer than all else.
+# Logs with more lines are not scored again as a check: that would take longer than everything else.
 _MOST_RESCORED = 20_000
 
 
 @dataclass(frozen=True)
 class LoggedVerdict:
-    """A judge's verdict on an answer, as the log or a file beside it holds it.
+    """A judge's verdict on an answer, from the log or a file next to it.
 
     Attributes:
-        judge: the judge's name; empty if the harness asked it.
+        judge: the judge's name; empty if it was asked during the run.
         score: 0, 0.5 or 1; None if there is no verdict.
         reason: the judge's reason, or why there is no verdict.
     """
@@ -81,18 +81,18 @@ class Answer:
 
 @dataclass(frozen=True)
 class Entry:
-    """One model on one task.
+    """One model's results on one task.
 
     Attributes:
         model: its label in the comparison.
-        task: the task's name there; without `prefill` where settings are compared across.
-        log: where the answers are from.
+        task: the task's name there; without `prefill` if runs are compared despite different settings.
+        log: the log that the answers come from.
         benchmark: the task's benchmark; None for a custom dataset.
         answers: by lm-eval's hash of the document.
         size: how many documents the task has, as far as the run tells.
         judges: by filter, the judge of its judge scores (see `judge.config.identity`); None if it is not known.
         runs: older runs of the same model that are pooled with this one; scores are then means over all runs.
-        incomplete: the filters whose numbers are marked, because the log may not be whole (see `LogCheck`).
+        incomplete: the filters whose scores are marked because the log may be incomplete (see `LogCheck`).
     """
 
     model: str
@@ -107,52 +107,52 @@ class Entry:
 
     @property
     def prefilled(self) -> bool:
-        """Whether the prompts end in the marker."""
+        """True if the prompts end with the marker."""
         known = benchmark_of_task(self.log.task)
         return "prefill" in known[1] if known else bool(self.log.config.get("gen_prefix"))
 
     @cached_property
     def type_field(self) -> str | None:
-        """The `meta` field that holds a document's type; None where there are no types."""
+        """The `meta` field that holds a document's type; None if there are no types."""
         if self.benchmark:
             return self.benchmark.type_field
         name = as_mapping(self.log.config.get("dataset_kwargs")).get("mera_ru_type_field")
         return name if isinstance(name, str) else None
 
     def type_of(self, doc: Mapping[str, Any]) -> int | None:
-        """A document's type; None where there are no types."""
+        """Return a document's type; None if there are no types."""
         kind = doc["meta"].get(self.type_field) if self.type_field else None
         return kind if isinstance(kind, int) else None
 
     @property
     def measures(self) -> dict[Measure, None]:
-        """The metrics and filters that any answer has a score in."""
+        """Return the metrics and filters in which at least one answer has a score."""
         return dict.fromkeys(measure for answer in self.answers.values() for measure in answer.scores)
 
     def is_unverified(self, measure: Measure) -> bool:
-        """Return True if the log may not hold all responses behind a measure's scores, so that these are marked."""
+        """Return True if the log may lack responses behind a measure's scores, so that they must be marked."""
         # Judges see the responses of the strict filter.
         source = STRICT if METRICS[measure[0]].judged else measure[1]
         return any(source in entry.incomplete for entry in (self, *self.runs))
 
     @cached_property
     def rescored(self) -> frozenset[Measure]:
-        """The measures that any answer has a score in that was made after the run."""
+        """Return the measures in which at least one score was computed after the run."""
         return frozenset(measure for answer in self.answers.values() for measure in answer.references)
 
     def values(self, measure: Measure) -> Mapping[str, float]:
-        """The values of a measure by what it counts: documents, or groups all of whose documents are scored."""
+        """Return a measure's values by unit: documents, or groups whose documents are all scored."""
         if measure not in self._values:
             self._values[measure] = self._computed(measure)
         return self._values[measure]
 
     @cached_property
     def _values(self) -> dict[Measure, Mapping[str, float]]:
-        """What `values` gave: the baseline's are wanted once for each of the other models."""
+        """Cached results of `values`: each comparison with the baseline needs them again."""
         return {}
 
     def run_variance(self, measure: Measure) -> RunVariance:
-        """Return the variance between the pooled runs in a measure."""
+        """Return the variance of a measure between the pooled runs."""
         if not self.runs:
             return ONE_RUN
         keys = list(self.values(measure))
@@ -181,7 +181,7 @@ class Entry:
         return {name: float(all(marks)) for name, marks in groups.items() if len(marks) >= sizes[name]}
 
     def counted(self, measure: Measure) -> list[str]:
-        """The documents that the values of a measure are made of, by their hash: for groups, those of whole ones."""
+        """Return the documents behind a measure's values, by hash; for a group metric, those of complete groups."""
         parts = self._parts(measure)
         if not METRICS[measure[0]].grouped:
             return list(self.values(measure))
@@ -193,8 +193,8 @@ class Entry:
 
     @cached_property
     def clusters(self) -> Mapping[str, int]:
-        """The regionalism of each document that is of one; documents that stand alone, and groups, are not in it."""
-        # Our loader writes a size where documents count in groups; a user's own rows may hold any `group_id`.
+        """Return the regionalism of each grouped document; ungrouped documents and groups are left out."""
+        # The loader adds a size if documents are scored in groups; custom rows may hold any `group_id`.
         metas = ((key, answer.doc["meta"]) for key, answer in self.answers.items())
         return {key: meta["group_id"] for key, meta in metas if meta.get("group_size") is not None}
 
@@ -210,7 +210,7 @@ def _group_name(group: int) -> str:
 
 @dataclass
 class Pool:
-    """What several answers share, so that each is held once: documents by hash, prompts, measures, settings."""
+    """Objects that several answers share, each stored once: documents by hash, prompts, measures, settings."""
 
     documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
@@ -218,7 +218,7 @@ class Pool:
     _generation: Mapping[str, Any] = field(default_factory=dict)
 
     def generation(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the generation settings, as the same object while they stay the same."""
+        """Return the generation settings, reusing the same object while they do not change."""
         if settings != self._generation:
             self._generation = settings
         return self._generation
@@ -226,12 +226,12 @@ class Pool:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was found.
+    """The loaded entries and notes on the logs.
 
     Attributes:
-        entries: in the order in which the models were named.
-        choices: which logs were taken, one for each run.
-        problems: what is wrong with them.
+        entries: in the order in which the user named the models.
+        choices: notes on the selected logs, one for each run.
+        problems: notes on issues in the logs.
     """
 
     entries: Sequence[Entry]
@@ -242,22 +242,22 @@ class Loaded:
 def load(
     paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: bool = False, pool_runs: bool = False
 ) -> Loaded:
-    """Read the newest log of each model and task, and the logs that are pooled with it.
+    """Read the newest log of each model and task, and the logs to pool with it.
 
     Args:
-        paths: as in `runs.find_logs`.
-        names: what the model of a path is called, in place of lm-eval's name for it.
+        paths: as in `logs.lmeval.find_logs`.
+        names: the model's name for the runs of a path, instead of lm-eval's name.
         across_settings: True to count a prefilled task as its plain one; its models are then labelled `prefilled`.
         pool_runs: True to pool all runs of a model with the same settings, False only those with different seeds.
 
     Raises:
-        RunError: nothing can be read, or a name is not of one model.
+        RunError: no log can be read, or a name covers several models.
     """
     chosen = choose(paths, names, pool_runs=pool_runs)
     problems = [*chosen.problems]
     pool = Pool()
     entries = []
-    # Looking for cycles among millions of new objects, of which none is in one, takes a fifth of the time.
+    # Garbage collection among millions of new objects, none of them in a cycle, takes a fifth of the time.
     gc.disable()
     try:
         for log in chosen.logs:
@@ -268,7 +268,7 @@ def load(
     finally:
         gc.enable()
     if not entries:
-        raise RunError("\n".join(["Nothing is left to compare.", *map(str, merged(problems))]))
+        raise RunError("\n".join(["No usable scores are left to compare.", *map(str, merged(problems))]))
     return Loaded(entries, chosen.choices, merged(problems))
 
 
@@ -294,7 +294,7 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems:
 
 
 def _as_note(issue: Issue, model: str) -> Issue:
-    """Turn an issue of a log into a note on a model, whose texts exist in both languages."""
+    """Convert a log issue into a note on a model, with texts in both languages."""
     return note(issue.code, model, **{"place": issue.location, **dict(issue.values)})
 
 
@@ -309,14 +309,14 @@ def _unscored(log: TaskLog, entry: Entry) -> Issue:
 
 
 def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], LogCheck]:
-    """Read a log; scores that contradict its results file are left out.
+    """Read a log, without scores that contradict its results file.
 
     Args:
         log: the log.
-        pool: documents and prompts that answers share, so that each is held once; this function adds to it.
+        pool: documents and prompts that answers share, each stored once; this function adds to it.
 
     Returns:
-        The answers by lm-eval's hash of the document, and what the reader found.
+        The answers by lm-eval's hash of the document, and the issues found in the log.
     """
     answers: dict[str, Answer] = {}
     reader = LogReader(log, known_documents=pool.documents)
@@ -358,11 +358,11 @@ def _answer(sample: Sample, pool: Pool) -> Answer:
 def _add_rescored(
     log: TaskLog, model: str, answers: Sequence[Answer]
 ) -> tuple[dict[str, Mapping[str, Any] | None], list[Issue]]:
-    """Add the scores in the files beside a log to its answers; scores of `mera-ru score` replace the logged ones.
+    """Add scores from the files next to a log to its answers; scores from `mera-ru score` replace the logged ones.
 
     Returns:
-        By filter, who gave judge scores (see `judge.config.identity`), None if that is not known; and notes on the
-        files: what is wrong with them, and which were used.
+        The judge behind the judge scores of each filter (see `judge.config.identity`), None if unknown; and notes on
+        the files: issues, and which files were used.
     """
     by_id = {answer.doc_id: answer for answer in answers}
     notes: list[Issue] = []
@@ -383,7 +383,7 @@ def _add_rescored(
 
 
 def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], notes: list[Issue]) -> None:
-    """Replace the log's scores by those of its `scored_` file if that has all: a mean of both would be neither's."""
+    """Replace the log's scores with those of its `scored_` file if it is complete: the two must not be mixed."""
     file = sidecar.scored_file(log)
     if not file.is_file():
         return
@@ -396,7 +396,7 @@ def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], notes: li
     changed = 0
     for answer, line in found:
         logged = [name for name, other in answer.scores if other == line.filter and not METRICS[name].judged]
-        # A score that the file lacks is dropped, as `mera-ru score` drops it from the results that it shows.
+        # A score that is missing from the file is dropped, as `mera-ru score` drops it from its own results.
         changed += sum(answer.scores.pop((name, line.filter)) != line.scores.get(name) for name in logged)
         for name, part in line.scores.items():
             answer.scores[name, line.filter] = part
@@ -408,7 +408,7 @@ def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], notes: li
 def _score_lines(
     file: Path, model: str, by_id: Mapping[int, Answer], notes: list[Issue]
 ) -> Iterator[tuple[Answer, sidecar.ScoreLine]]:
-    """Yield the lines of a file beside the log, each with its answer; report the others in one note."""
+    """Yield the lines of a file next to the log, each with its answer; report unusable lines in one note."""
     broken = []
     for line in sidecar.read_lines(file):
         if isinstance(line, BrokenLine):
@@ -416,7 +416,7 @@ def _score_lines(
             continue
         answer = by_id.get(line.doc_id)
         if answer is None or line.id != answer.doc["meta"].get("id"):
-            message = f"{file.name}, line {line.number}: the log has no such document."
+            message = f"{file.name}, line {line.number}: this document is not in the log."
             broken.append(BrokenLine(line.number, message))
         else:
             yield answer, line

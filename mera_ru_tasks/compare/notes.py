@@ -1,4 +1,4 @@
-"""Notes about a comparison, in English and Russian. A note is an `Issue`; its texts are in notes.json, by its code."""
+"""Create and format notes on a comparison in English and Russian. A note is an `Issue`; notes.json holds its texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mera_ru_tasks.issues import Issue
 
 ENGLISH, RUSSIAN = "en", "ru"
 
-# These name a folder of the user's machine. They are empty in anything made to be shared.
+# Values that name a folder on the user's machine. They are left empty in shared output.
 _PRIVATE = frozenset({"in-folder", "library-error"})
 
 
@@ -24,7 +24,7 @@ def note(code: str, location: str = "", **values: object) -> Issue:
     Args:
         code: a key of notes.json.
         location: the model or file that the note is about; empty for a fragment of a sentence.
-        values: what fills the gaps of the text: notes, tuples of notes, or values that are the same in each language.
+        values: values for the placeholders: notes, tuples of notes, or values that are the same in both languages.
     """
     kept = tuple(
         (name, value if isinstance(value, (Issue, tuple)) else str(value)) for name, value in sorted(values.items())
@@ -34,34 +34,34 @@ def note(code: str, location: str = "", **values: object) -> Issue:
 
 
 def setting(name: object, ours: object, theirs: object) -> Issue:
-    """Create a note about a setting that has two values."""
+    """Create a note on a setting whose values differ."""
     return note("setting", name=name, ours=ours, theirs=theirs)
 
 
 def fragment(issue: Issue, language: str = ENGLISH, *, shared: bool = False) -> str:
-    """Return the message of a note in a language, as a part of a sentence.
+    """Return a note's message in the given language, as a sentence fragment.
 
     Args:
         issue: the note.
         language: `en` or `ru`.
-        shared: True if the text leaves the user's machine: it then names no folder.
+        shared: True if the text will leave the user's machine; folder names are then omitted.
     """
     return "" if shared and issue.code in _PRIVATE else _filled(issue, "message", language, shared=shared)
 
 
 def sentence(issue: Issue, language: str = ENGLISH, *, shared: bool = False) -> str:
-    """Return a note in a language as one or more whole sentences (see `fragment`)."""
+    """Return a note in the given language as one or more complete sentences (see `fragment`)."""
     message, hint = fragment(issue, language, shared=shared), _filled(issue, "hint", language, shared=shared)
     return str(replace(issue, message=message, hint=hint))
 
 
 def joined(issues: Iterable[Issue], language: str = ENGLISH, *, shared: bool = False) -> str:
-    """Return the messages of several notes as one part of a sentence (see `fragment`)."""
+    """Join the messages of several notes into one sentence fragment (see `fragment`)."""
     return "; ".join(fragment(issue, language, shared=shared) for issue in issues)
 
 
 def merged(issues: Iterable[Issue]) -> list[Issue]:
-    """Return the notes without repetition; notes that differ only in the value of `task` become one note."""
+    """Remove repeated notes; merge notes that differ only in the value of `task`."""
     groups: dict[Any, list[Issue]] = {}
     for issue in issues:
         others = tuple(item for item in issue.values if item[0] != "task")
@@ -87,7 +87,7 @@ def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:
             return value
         return joined(value if isinstance(value, tuple) else (value,), language, shared=shared)
 
-    # In one pass, so that braces inside a value are not filled.
+    # Replace in one pass, so that braces inside a value stay unchanged.
     return re.sub(r"\{(\w+)\}", fill, text)
 
 

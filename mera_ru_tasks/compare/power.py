@@ -1,8 +1,8 @@
-"""Predict what a comparison can see before it is run: the power of the test that `compare` uses, by simulation.
+"""Predict the power of a comparison before a run, by simulating the test that `compare` uses.
 
-Two models answer the same documents. On a part of the documents (`agreement`) the same luck decides for both, so they
-succeed or fail together as far as their accuracies allow. In a group, documents share luck so that two of them have
-the correlation `icc`. Seeds are fixed: the same question has the same answer.
+Two models answer the same documents. On a share of the documents (`agreement`) both have the same luck, so they succeed
+or fail together as far as their accuracies allow. Documents of a group share luck so that any two have the correlation
+`icc`. Seeds are fixed, so results are reproducible.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Size:
         return f"{self.clusters}x{self.in_cluster}" if self.in_cluster > 1 else str(self.clusters)
 
     def scaled(self, factor: float) -> Size:
-        """Return a task with `factor` times the groups, with at least as many as a verdict takes."""
+        """Return a task with `factor` times the groups, but at least as many as a verdict needs."""
         return Size(max(stats.FEWEST_CLUSTERS, round(self.clusters * factor)), self.in_cluster)
 
 
@@ -52,7 +52,7 @@ def draw_luck(
     Args:
         generator: the random numbers.
         shape: the number of evaluations, of groups, and of documents in a group.
-        agreement: the part of the documents on which both models have the same luck.
+        agreement: the share of documents on which both models have the same luck.
         icc: the correlation of the luck of two documents in a group.
 
     Returns:
@@ -111,7 +111,7 @@ _Statistics = tuple[NDArray[np.float64], NDArray[np.float64], float]
 def _independent(
     generator: np.random.Generator, n: int, accuracy: float, difference: float, agreement: float
 ) -> _Statistics:
-    """Simulate counts of documents won and lost, without drawing each document."""
+    """Simulate the numbers of documents won and lost, without drawing each document."""
     better = accuracy + difference
     won = agreement * difference + (1 - agreement) * better * (1 - accuracy)
     lost = (1 - agreement) * accuracy * (1 - better)
@@ -135,7 +135,7 @@ def _clustered(
 
 
 def detectable(sizes: Sequence[Size], accuracy: float, **options: float) -> float | None:
-    """Return the smallest true difference that is found with a probability of 80%; None if there is none.
+    """Return the smallest true difference that is found with a probability of 80%; None if no difference is.
 
     Args:
         sizes: the size of each task.
@@ -153,7 +153,7 @@ def detectable(sizes: Sequence[Size], accuracy: float, **options: float) -> floa
 
 
 def needed(sizes: Sequence[Size], accuracy: float, difference: float, **options: float) -> list[Size] | None:
-    """Return how many documents it takes to find a difference with a probability of 80%, in the same proportions.
+    """Return the number of documents needed to find a difference with a probability of 80%, in the same proportions.
 
     Args:
         sizes: the sizes of the tasks; only their proportions count.
@@ -162,7 +162,7 @@ def needed(sizes: Sequence[Size], accuracy: float, difference: float, **options:
         options: see `power`.
 
     Returns:
-        The size of each task; None if it takes more than a thousand times the documents.
+        The size of each task; None if more than a thousand times the documents are needed.
     """
     low, high = 1e-3, 1e3
 
@@ -173,7 +173,7 @@ def needed(sizes: Sequence[Size], accuracy: float, difference: float, **options:
     if enough(low):
         return [size.scaled(low) for size in sizes]
     factor = 1.0
-    while not enough(factor):  # large evaluations take long: approach from below
+    while not enough(factor):  # large simulations are slow, so approach from below
         factor *= 2
         if factor > high:
             return None

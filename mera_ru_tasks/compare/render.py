@@ -1,4 +1,4 @@
-"""Render a comparison as tables of text, which the terminal, Markdown and LaTeX share; print them in the terminal."""
+"""Render a comparison as text tables for the terminal, Markdown and LaTeX, and print them in the terminal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mera_ru_tasks.textutil import cell, console, printable, say
 
 _BY = {
     breakdowns.TYPE: "by type",
-    breakdowns.LETTERS: "by number of right letters",
+    breakdowns.LETTERS: "by number of correct letters",
     breakdowns.ANSWERS: "by number of accepted answers",
 }
 
-# A model's name gets at least the first number of columns of the terminal, and is cut at its start above the second.
+# The minimum and maximum width of a model's name in terminal columns; longer names are cut at the start.
 _NAME, _LONG = 18, 30
 
 
@@ -37,8 +37,8 @@ class Table:
     """A table of text.
 
     Attributes:
-        heading: what the table and the next ones are about: a task, or the mean over tasks.
-        title: its own title: a measure, or a division of the documents.
+        heading: the subject of this table and the next ones: a task, or the mean over tasks.
+        title: the table's title: a measure or a breakdown.
         columns: the columns' names.
         texts: the number of text columns at the left; the other columns hold numbers.
         sections: the rows, in groups separated by a line.
@@ -83,7 +83,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
         yield Table(
             "Within each model", "differences between filters and between sets of riddles",
             ["model", "task", "difference", "value", "95% interval"], 3, [gaps],
-            ["Flexible − strict: what the format hides. Open − closed: a hint that riddles were memorised."],
+            ["Flexible − strict: the effect of the answer format. Open − closed: a sign that riddles were memorised."],
         )  # fmt: skip
     for task in comparison.tasks:
         slices = [part for part in comparison.slices if part.task == task]
@@ -96,7 +96,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
 
 
 def main_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the tables that are shown by default: means and tasks without flexible extraction and breakdowns."""
+    """Yield the tables shown by default: means and tasks, without flexible extraction and breakdowns."""
     rows = [*comparison.means, *comparison.rows]
     primary = set(comparison.primary)
     yield from _measures(
@@ -117,7 +117,7 @@ def brief(comparison: Comparison) -> Iterator[Table]:
 
 
 def footnotes(comparison: Comparison) -> list[str]:
-    """Return what a reader of the tables must know, each sentence once."""
+    """Return the notes that readers of the tables need, without repetition."""
     shown = [*comparison.means, *comparison.rows]
     found: dict[str, None] = {}
     for row in shown:
@@ -143,7 +143,7 @@ def footnotes(comparison: Comparison) -> list[str]:
 
 
 def verdict_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield the verdicts in words, a line for each sentence below the measure's name."""
+    """Yield the verdicts in words: the measure's name, then one line for each sentence."""
     for verdict in comparison.verdicts:
         yield f"Verdict ({fragment(verdict.measure)}):"
         for one in verdict.sentences:
@@ -184,7 +184,7 @@ _Columns = list[tuple[str, list[str]]]
 
 
 def _scores(comparison: Comparison, rows: Sequence[Row], heading: str, title: str) -> Table:
-    """Return the table of one measure; columns without content are left out."""
+    """Return the table of one measure, without empty columns."""
     columns: _Columns = [
         ("model", [row.model for row in rows]),
         ("score", [number(row.score.value) + (" ≈" if row.above_chance is False else "") for row in rows]),
@@ -259,7 +259,7 @@ def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) ->
     columns = ["type", "model", *(f"prompt {prompt}" for prompt in prompts), "spread", "SD", "p"]
     text = (
         "Spread and SD (strict): the best minus the worst prompt, and the standard deviation between prompts. Each "
-        "prompt has other documents, so chance alone spreads the scores: see p."
+        "prompt has different documents, so scores also vary by chance: see p."
     )
     return Table(task, "exact_match by prompt, strict / flexible", columns, 2, sections, [text])
 
@@ -276,7 +276,7 @@ def _gaps(comparison: Comparison) -> Iterator[list[str]]:
 
 
 def show(comparison: Comparison, found: Iterable[Table]) -> None:
-    """Print tables, what must be known beside them, and the verdict."""
+    """Print the tables, the notes on them, and the verdicts."""
     terminal = console()
     names = short_names(comparison.models)
     heading = ""
@@ -298,10 +298,10 @@ def show(comparison: Comparison, found: Iterable[Table]) -> None:
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:
-    """Return a short name for each model: without its organization, and without a long start that all names share.
+    """Return a short name for each model, without its organization and any long prefix that all names share.
 
     Args:
-        models: the labels. If two of them differ only in what would be cut off, it stays.
+        models: the labels. Nothing is cut if two labels would become equal.
     """
     short = [model.rpartition("/")[2] or model for model in models]
     if len(set(short)) < len(models):
@@ -313,7 +313,7 @@ def short_names(models: Sequence[str]) -> dict[str, str]:
 
 
 def _wrapped(terminal: Console, text: str) -> None:
-    """Print a text in lines that fit the terminal, with its indent before each; in one line if there is no terminal."""
+    """Print a text wrapped to the terminal's width, keeping its indent; do not wrap it without a terminal."""
     if not terminal.is_terminal:
         say(text)
         return

@@ -1,4 +1,4 @@
-"""From entries to results: scores, differences between models, means over tasks, and significance groups."""
+"""Compute scores, differences between models, means over tasks, and significance groups from entries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Pair:
         family: the number of pairs in the family.
         verdict: the verdict in words, an `Issue` whose code is one of `verdicts.CODES` (see notes.json for its texts).
         why_not: why they are not compared; empty if they are.
-        notes: what a reader of the difference must know.
+        notes: notes that readers of the difference need.
     """
 
     task: str
@@ -75,8 +75,8 @@ class Row:
         model: the model's label.
         score: the score.
         chance: the chance level; None if there is none.
-        incomplete: notes on the part of the documents that is scored and on a log that may not be whole; else empty.
-        judge: the judge that gave the score, if it is one and known (see `judge.config.identity`).
+        incomplete: notes on unscored documents and on a possibly incomplete log; empty if there are none.
+        judge: the judge behind a judge score, if it is known (see `judge.config.identity`).
         above_chance: True if the interval of the score lies above the chance level; None if there is no chance level.
         group: the letters of the significance groups; models that share a letter cannot be told apart. Empty if the
             models are compared with a baseline, or if this model is not compared with each of the others.
@@ -112,19 +112,19 @@ class Row:
 
     @property
     def notes(self) -> tuple[Issue, ...]:
-        """What a reader of the difference must know."""
+        """Notes that readers of the difference need."""
         return self.pair.notes if self.pair else ()
 
 
 @dataclass(frozen=True)
 class Family:
-    """Which pairs of models are compared, and by what rule.
+    """The pairs of models to compare, and the rules of the comparison.
 
     Attributes:
         baseline: the model that the others are compared with.
         chosen: True if the user named it. The family is then the other models against it; otherwise it is all pairs.
-        across_settings: True to compare the common documents of runs in spite of different settings.
-        margin: models whose interval lies within ± this are equal for the user; None for no such margin.
+        across_settings: True to compare the common documents of runs despite different settings.
+        margin: the user regards models as equal if the interval lies within ± this; None for no margin.
     """
 
     baseline: str | None
@@ -133,7 +133,7 @@ class Family:
     margin: float | None = None
 
     def pairs(self, models: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of models to compare, each after the model that it is compared with."""
+        """Yield the pairs of models to compare, the reference model of each pair first."""
         if self.chosen:
             yield from ((model, self.baseline) for model in models if self.baseline and model != self.baseline)
         else:
@@ -175,7 +175,7 @@ def difference(entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, A
 
 @dataclass(frozen=True)
 class _Values:
-    """The values of a measure as an array, with the key of each."""
+    """Return a measure's values as an array, with their keys."""
 
     keys: list[str]
     array: _Array
@@ -227,7 +227,7 @@ def task_results(
     Args:
         task: the task.
         entries: the models' answers to it.
-        family: which models are compared.
+        family: the pairs of models to compare.
         levels: the chance levels over its documents.
         published: published scores of the task; their rows come after those of the runs.
     """
@@ -266,7 +266,7 @@ def task_results(
 
 
 def _published_rows(published: Sequence[PublishedScore], block: Sequence[Row]) -> list[Row]:
-    """Return rows of published scores. Their documents are as dependent on each other as those of the runs."""
+    """Return rows of published scores, assuming that their documents depend on each other as in the runs."""
     effects = [row.score.effective / row.score.n for row in block if row.score.effective]
     effect = min(1.0, float(np.median(effects))) if effects else 1.0
     chance = block[0].chance if block else None
@@ -345,7 +345,7 @@ def _common_part(pair: Pair, common: int, most: int) -> tuple[Issue, ...]:
 
 
 def conclude(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Results:
-    """Correct the p-values of one measure, give the verdicts, and mark the significance groups in the rows."""
+    """Correct the p-values of one measure, add the verdicts, and mark significance groups in the rows."""
     tested = [pair.difference.p for pair in pairs if pair.difference and pair.difference.p is not None]
     corrected = iter(stats.holm(tested))
     finished = []
@@ -368,7 +368,7 @@ def conclude(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Resu
 
 
 def _groups(rows: Sequence[Row], pairs: Sequence[Pair]) -> Mapping[str, str]:
-    """Return the letters of the models that are compared with each other; none if fewer than two are."""
+    """Return group letters for models that are all compared with each other; empty if there are fewer than two."""
     if not rows:
         return {}
     better = -1 if METRICS[rows[0].metric].higher_is_better else 1
@@ -391,7 +391,7 @@ def mean_results(found: Results, suite: Callable[[str], str | None], family: Fam
 
     Args:
         found: the results of the tasks.
-        suite: returns the suite of a task; None for a task outside, such as the open riddles.
+        suite: returns the suite of a task; None for a task outside any suite, such as the open riddles.
         family: which models are compared.
     """
     scores: dict[tuple[str, str, str], dict[str, dict[str, Row]]] = defaultdict(lambda: defaultdict(dict))

@@ -1,4 +1,4 @@
-"""Choose what is compared: the newest log of each model and task, its name, and published scores."""
+"""Select the logs to compare, choose model labels, and read published scores."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from mera_ru_tasks.textutil import suggest
 
 @dataclass(frozen=True)
 class Chosen:
-    """The logs that are compared.
+    """The logs selected for a comparison.
 
     Attributes:
-        logs: in the order in which the models were named.
-        labels: what each model is called in the comparison, by its name.
+        logs: in the order in which the user named the models.
+        labels: each model's label in the comparison, by model name.
         pooled: older logs that are pooled with the newest one, by model and task.
-        choices: which logs were taken, one for each run.
-        problems: what is wrong with what was found.
+        choices: notes on the selected logs, one for each run.
+        problems: notes on issues in the logs.
     """
 
     logs: Sequence[TaskLog]
@@ -37,15 +37,15 @@ class Chosen:
 
 
 def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool = False) -> Chosen:
-    """Choose the newest log of each model and task, and the older ones that are pooled with it.
+    """Select the newest log of each model and task, and the older logs to pool with it.
 
     Args:
-        paths: as in `runs.find_logs`.
-        names: what the model of a path is called, in place of lm-eval's name for it.
+        paths: as in `logs.lmeval.find_logs`.
+        names: the model's name for the runs of a path, instead of lm-eval's name.
         pool_runs: True to pool all runs with the same settings, False only those with different sampling seeds.
 
     Raises:
-        RunError: there is none, or a name is not of one model.
+        RunError: there are no logs, or a name covers several models.
     """
     problems: list[Issue] = []
     found = _find(paths, names, problems)
@@ -63,7 +63,7 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool 
 
 
 def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> list[TaskLog]:
-    """Return the older logs to pool with the newest: of the same settings, and of other seeds unless `all_runs`."""
+    """Return older logs with the same settings to pool with the newest; unless `all_runs`, seeds must differ."""
     run = newest_log.run
     same = [log for log in logs if log != newest_log and (log.run.model, log.task) == (run.model, newest_log.task)]
     if run.results_file is None or not same:
@@ -80,7 +80,7 @@ def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> 
 
 
 def _whole_setting(log: TaskLog) -> dict[str, Any]:
-    """Return everything but seeds that tells whether two runs measure the same thing."""
+    """Return all settings except seeds that must agree for two runs to measure the same thing."""
     setting = {name: value for name, value in _setting(log).items() if name != "--model_args seed"}
     setting["--gen_kwargs"] = {name: value for name, value in _generation(log).items() if name != "seed"}
     return {**setting, "version": log.version, "limit": log.run.config.get("limit"), "shots": shots_of(log)}
@@ -118,31 +118,31 @@ def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Issue
 
 
 def _named(paths: Sequence[Path], names: Mapping[Path, str]) -> dict[Path, TaskLog]:
-    """The logs whose model the user named, by their files; they go by it where another path holds them too."""
+    """Return the logs whose model the user named, by file; the name also applies if another path holds the log."""
     logs: dict[Path, TaskLog] = {}
     for path in dict.fromkeys(path for path in paths if path in names):
         name = names[path]
         models = sorted({log.run.model for log in locate_logs([path])})
         if len(models) > 1:
             raise RunError(
-                f"{name}={path} names runs of several models: {', '.join(models)}. Name a folder or log files of one."
+                f"{name}={path} covers runs of several models: {', '.join(models)}. Name a folder or logs of one model."
             )
         for log in locate_logs([path], name):
             other = logs.setdefault(log.file.resolve(), log).run.name
             if other != name:
-                raise RunError(f"{log.file} is named both {other!r} and {name!r}. Give it one name.")
+                raise RunError(f"{log.file} has two names, {other!r} and {name!r}. Give it one name.")
     return logs
 
 
 def _refuse_taken(names: Mapping[Path, str], logs: Iterable[TaskLog]) -> None:
-    """Raise RunError where a name is another model's too, so that two models would be taken for one."""
+    """Raise RunError if a name also belongs to another model: the two models would be mixed up."""
     taken = [*names.values(), *{log.run.model for log in logs if log.run.name is None}]
     if twice := sorted({name for name in names.values() if taken.count(name) > 1}):
-        raise RunError(f"{twice[0]!r} is the name of two models in these runs. Choose another.")
+        raise RunError(f"Two models in these runs have the name {twice[0]!r}. Choose another name.")
 
 
 def _several_settings(ours: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]) -> Iterator[Issue]:
-    """Say of which models there are runs under several settings, whose scores are not of one thing."""
+    """Warn about models whose runs used different settings."""
     for model in dict.fromkeys(log.run.model for log in chosen):
         known = [log for log in ours if log.run.model == model and log.run.results_file is not None]
         taken = [log for log in known if log in chosen]
@@ -153,7 +153,7 @@ def _several_settings(ours: Sequence[TaskLog], chosen: Sequence[TaskLog], labels
 
 
 def _differing(logs: Sequence[TaskLog]) -> list[str]:
-    """What differs between the settings of logs, by lm-eval's options."""
+    """Describe the settings that differ between logs, by lm-eval's options."""
     first, *others = (_setting(log) for log in logs)
     return list(dict.fromkeys(name for setting in others for name in differing(setting, first)))
 
@@ -167,9 +167,9 @@ def _without_results(log: TaskLog, model: str) -> Issue:
 
 
 def _short_names(models: Iterable[str]) -> dict[str, str]:
-    """A label for each model, in the order met: of a local path as much of its end as tells it from the others.
+    """Return a label for each model, in order; a local path is shortened to its shortest unique ending.
 
-    Never all of it: a label stands in reports, which name no folder of the machine.
+    A label is never a whole path, because reports must not reveal folders of the user's machine.
     """
     names = list(dict.fromkeys(models))
     paths = {name: _as_path(name) for name in names}
@@ -189,7 +189,7 @@ def _short_names(models: Iterable[str]) -> dict[str, str]:
 
 
 def _as_path(name: str) -> str:
-    """A model's name with the same slashes everywhere; lm-eval's folder of a local path has `__` in their place."""
+    """Return a model's name with uniform slashes; lm-eval's folder name for a local path has `__` instead."""
     path = name.replace("\\", "/").rstrip("/")
     return path.replace("__", "/") if path.startswith("__") else path
 
@@ -201,7 +201,7 @@ def _is_local(path: str) -> bool:
 def _choices(
     logs: Sequence[TaskLog], chosen: Sequence[TaskLog], taken: Sequence[TaskLog], labels: Mapping[str, str]
 ) -> list[Issue]:
-    """Return notes on the logs that were taken of each run."""
+    """Return notes on the logs selected from each run."""
     found = []
     for run in dict.fromkeys(log.run for log in chosen):
         tasks = [log.task for log in chosen if log.run == run]
@@ -228,7 +228,7 @@ _REQUIRED = ("model", "task", "metric", "score", "n")
 
 @dataclass(frozen=True)
 class PublishedScore:
-    """A score that someone published.
+    """A published score.
 
     Attributes:
         model: the model's label, with `MARK` at its end.
@@ -258,11 +258,11 @@ def read_published(files: Iterable[Path], tasks: Collection[str]) -> list[Publis
     """Read CSV files with the columns model, task, metric, score and n, and perhaps filter (default: strict-match).
 
     Only the score and the number of documents are known, so a published score is compared as an unpaired one, by
-    Newcombe's interval. Such comparisons see less than those of two runs.
+    Newcombe's interval. Such comparisons have less power than those of two runs.
 
     Args:
         files: the files.
-        tasks: the tasks of the runs; another task in a file is a mistake.
+        tasks: the tasks of the runs; any other task in a file is an error.
 
     Raises:
         RunError: a file cannot be read, or a row cannot be used.
@@ -272,7 +272,7 @@ def read_published(files: Iterable[Path], tasks: Collection[str]) -> list[Publis
         for location, row in _rows(file):
             one = _score(location, row, tasks)
             if found.setdefault((one.model, one.task, one.measure), one) is not one:
-                raise RunError(f"{location}: a second score of {row['model']} in {row['metric']} of {row['task']}.")
+                raise RunError(f"{location}: {row['model']} already has a score for {row['metric']} in {row['task']}.")
     return list(found.values())
 
 
@@ -284,7 +284,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
     reader = csv.DictReader(text.splitlines())
     names = [name.strip().lower() for name in reader.fieldnames or ()]
     if missing := [name for name in _REQUIRED if name not in names]:
-        raise RunError(f"{file}: the column {missing[0]} is missing. It needs: {', '.join(_REQUIRED)}.")
+        raise RunError(f"{file}: the column {missing[0]} is missing. Required columns: {', '.join(_REQUIRED)}.")
     for row in reader:
         cells = dict(zip(names, (row.get(name) for name in reader.fieldnames or ()), strict=True))
         yield f"{file}, line {reader.line_num}", {name: (value or "").strip() for name, value in cells.items()}
@@ -295,7 +295,7 @@ def _score(location: str, row: dict[str, str], tasks: Collection[str]) -> Publis
     if not model:
         raise RunError(f"{location}: the model has no name.")
     if task not in tasks:
-        raise RunError(f"{location}: no run is of the task {task!r}. {suggest(task, tasks)}")
+        raise RunError(f"{location}: there are no runs of the task {task!r}. {suggest(task, tasks)}")
     usable = [name for name, one in METRICS.items() if one.bounded]
     if metric not in usable:
         raise RunError(f"{location}: {metric!r} is not a metric that can be compared. {suggest(metric, usable)}")

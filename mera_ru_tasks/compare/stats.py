@@ -32,10 +32,10 @@ Values = NDArray[np.float64]
 
 LEVEL = 0.95
 ALPHA = 1 - LEVEL
-# The power at which a comparison is said to see a difference.
+# The power that a comparison needs to detect a difference.
 POWER = 0.8
 
-# With fewer clusters, or fewer independent documents, no interval is reliable: a comparison shows counts, no verdict.
+# With fewer clusters or independent documents, intervals are unreliable: a comparison shows counts, no verdict.
 FEWEST_CLUSTERS = 10
 
 _Z = float(special.ndtri(0.5 + LEVEL / 2))
@@ -89,7 +89,7 @@ class Difference:
 
     @property
     def detectable(self) -> float:
-        """The true difference that such a comparison finds with a probability of 80%, on average."""
+        """The true difference that such a comparison detects with a probability of 80%, on average."""
         return (quantile(self.df) + float(special.ndtri(POWER))) * self.error
 
 
@@ -158,11 +158,11 @@ def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -
 
 @dataclass(frozen=True)
 class RunVariance:
-    """How far the runs of one model lie apart.
+    """The variation between the runs of one model.
 
     Attributes:
         variance: the variance of a mean over runs: that of the runs' scores, divided by the number of runs.
-        df: its degrees of freedom: the number of runs minus 1; 0 for a single run, of which nothing is known.
+        df: its degrees of freedom: the number of runs minus 1; 0 for a single run, whose variance is unknown.
     """
 
     variance: float = 0.0
@@ -177,7 +177,7 @@ class RunVariance:
         return RunVariance(total, df)
 
     def added_to(self, error: float, df: float) -> tuple[float, float]:
-        """Return a standard error and its degrees of freedom with the variance between runs in them."""
+        """Return a standard error and its degrees of freedom, including the variance between runs."""
         if not self.variance:
             return error, df
         total = error**2 + self.variance
@@ -284,7 +284,7 @@ def paired_statistics(differences: Values) -> tuple[Values, Values, float]:
 
 
 def effective_size(values: Values, clusters: NDArray[Any] | None = None) -> float:
-    """Return the number of independent documents that would know the mean of `values` as well as these clusters do.
+    """Return the number of independent documents that would estimate the mean as precisely as these clusters.
 
     It is at most the number of documents. If all values are equal, it is the number of clusters.
 
@@ -305,7 +305,7 @@ def effective_size(values: Values, clusters: NDArray[Any] | None = None) -> floa
 
 
 def unpaired_difference(score: Estimate, other: Estimate) -> Difference:
-    """Estimate how much higher a score is than another one of which only the value and the size are known.
+    """Estimate how much higher a score is than another score with only a known value and size.
 
     The interval is Newcombe's, at the effective sample sizes. The p-value is the level at which its end reaches 0.
 
@@ -419,9 +419,9 @@ def linearized(numerators: Values, denominators: Values) -> Values:
 
 
 def spread(shares: Sequence[float], sizes: Sequence[int]) -> tuple[float, float]:
-    """Return how far shares of correct answers lie apart, and how often chance alone spreads them as far.
+    """Return the spread of shares of correct answers, and how often chance alone produces one as large.
 
-    A permutation test: the correct answers of all parts are dealt out over the parts at random.
+    A permutation test: correct answers are distributed over the parts at random.
 
     Args:
         shares: the share of correct answers in each part.

@@ -26,13 +26,13 @@ TOO_FEW = "too-few"
 NOT_COMPARED = "not-compared"
 CODES = (BETTER, NOT_CORRECTED, NOT_TOLD_APART, EQUAL, BETTER_BUT_EQUAL, TOO_FEW, NOT_COMPARED)
 
-# Up to this number of models every pair gets a sentence. Above it the best model is compared with each of the others.
+# Up to this number of models, every pair gets a sentence. With more, only the best model is compared with the others.
 _EVERY_PAIR = 4
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a comparison says about one primary measure.
+    """The verdicts of a comparison on one primary measure.
 
     Attributes:
         task: the task, or `results.MEAN` for the mean over tasks.
@@ -54,7 +54,7 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
 
     Args:
         pair: the pair, with its corrected p-value.
-        margin: differences within ± this are equal for the user; None for no such margin.
+        margin: the user regards differences within ± this as equal; None for no margin.
     """
     found = pair.difference
     if found is None:
@@ -99,7 +99,7 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
 def amounts(metric: str, *values: float) -> list[str]:
     """Format differences in points (hundredths) of a score, or in the metric's unit, with the same decimals.
 
-    There are enough decimals to tell each number from 0.
+    Use enough decimals to distinguish each number from 0.
     """
     scale, decimals = (100, 0) if METRICS[metric].bounded else (1, 2)
     scaled = [scale * value for value in values]
@@ -115,7 +115,7 @@ def _with_unit(metric: str, number: str) -> Issue:
 
 
 def short_p(p: float) -> str:
-    """Format a p-value for a sentence: two significant digits, and never 0.05 for a smaller or larger one."""
+    """Format a p-value for a sentence: two significant digits, but never rounded to 0.05."""
     if p < 0.001:
         return "<0.001"
     return f"{p:.2f}" if p >= 0.1 else f"{p:.3f}" if abs(p - stats.ALPHA) > 0.0005 else f"{p:.5f}"

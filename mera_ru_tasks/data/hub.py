@@ -154,7 +154,7 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
     """
     folder = root / benchmark.title
     if folder.exists():
-        raise DataError(f"{folder} exists and is not overwritten. Name another folder with -o, or delete it.")
+        raise DataError(f"{folder} already exists. Choose another folder with -o, or delete it.")
     commit = hub_commit(benchmark, revision, hint=_FETCH_HINT)
     splits = read_hub(benchmark, commit, hint=_FETCH_HINT)
     root.mkdir(parents=True, exist_ok=True)

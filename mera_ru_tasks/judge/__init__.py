@@ -1,6 +1,6 @@
-"""An LLM as judge: `judge_score` and `group_judge_score`.
+"""Judge responses with an LLM: `judge_score` and `group_judge_score`.
 
-    config.py  the settings, from the environment; what identifies a judge and a question
+    config.py  the settings, from the environment; the identity of a judge and a question
     prompt.py  which documents need a question, and the prompt that asks it
     client.py  the server: one question in, one verdict out
     cache.py   verdicts that outlive a run

@@ -1,7 +1,7 @@
 """Keep verdicts in an SQLite file that outlives a run and that several processes may share.
 
 Each verdict is written as it arrives, so a killed run loses only its open questions. The first verdict on a question
-stays: two processes that ask the same question at the same time end with the same verdict.
+is kept: two processes that ask the same question at the same time use the same verdict.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class VerdictCache:
         self._prompt_version = prompt_version
 
     def get(self, key: str) -> Verdict | None:
-        """Return the verdict on a question; None if there is none or if its row was damaged."""
+        """Return the verdict on a question; None if it is missing or damaged."""
         row = self._connection.execute(
             "SELECT score, reason, raw, prompt_tokens, completion_tokens, checksum FROM verdicts WHERE key = ?", (key,)
         ).fetchone()
@@ -54,7 +54,7 @@ class VerdictCache:
         return reply if row[-1] == _checksum(key, reply) else None
 
     def put(self, key: str, reply: Verdict) -> Verdict:
-        """Keep a verdict; return the one that counts, which is another process's if that was faster."""
+        """Store a verdict; return the stored one, which is another process's if that was faster."""
         row = (key, self._model, self._prompt_version, *vars(reply).values(), _checksum(key, reply))
         if self._connection.execute(f"INSERT OR IGNORE {_ROW}", row).rowcount == 0:
             earlier = self.get(key)
@@ -91,7 +91,7 @@ def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache
     except sqlite3.Error as error:
         raise JudgeError(
             f"The judge's cache {path} cannot be used ({error}); it may be damaged. "
-            f"Delete it, which means that its questions are asked again, or name another file in {CACHE}."
+            f"Delete it (its questions are then asked again), or name another file in {CACHE}."
         ) from error
     finally:
         connection.close()
@@ -101,7 +101,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != _APPLICATION:
-        raise JudgeError(f"{path} is no cache of this program, so it is left unchanged. Name another file in {CACHE}.")
+        raise JudgeError(
+            f"{path} is not a cache of this program, so it is left unchanged. Name another file in {CACHE}."
+        )
     (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if state != "ok":
         raise sqlite3.DatabaseError(state)

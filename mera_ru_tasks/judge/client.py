@@ -1,6 +1,6 @@
-"""Ask the judge's server one question and parse its verdict, or raise an error that says why there is none.
+"""Ask the judge's server one question and parse its verdict, or raise an error that explains why there is no verdict.
 
-The openai SDK handles failures (retries, back-off, Retry-After). Requests that succeed at once do not need it. Verdicts
+The openai SDK handles failures (retries, back-off, Retry-After). Requests that succeed at once bypass it. Verdicts
 are never guessed: a missing verdict is better than a wrong one.
 """
 
@@ -25,7 +25,7 @@ _REMINDER = (
 )
 # The longest wait between repeated requests in seconds, as in the SDK.
 LONGEST_WAIT = 8.0
-# The largest reply in bytes. A verdict with long reasoning takes some 100 kB; a server may send without an end.
+# The largest reply in bytes. A verdict with long reasoning takes about 100 kB; a server may send without end.
 LARGEST_REPLY = 4 << 20
 
 
@@ -84,7 +84,7 @@ class JudgeClient:
         import aiohttp
 
         headers = {name: value for name, value in self._client.default_headers.items() if isinstance(value, str)}
-        # Replies are small; uncompressed, no small one can become a large one.
+        # Replies are small. Without compression, a small reply cannot expand into a large one.
         headers |= {"Authorization": f"Bearer {self._settings.key}", "Accept-Encoding": "identity"}
         timeout = aiohttp.ClientTimeout(total=self._settings.timeout)
         # aiohttp would look for proxies before each request, in a separate thread.
@@ -104,7 +104,7 @@ class JudgeClient:
         """Ask one question, and once more if the verdict is unreadable.
 
         Raises:
-            NoVerdictError: the server failed finally, or the second verdict is unreadable too.
+            NoVerdictError: the server failed after all retries, or the second verdict is unreadable too.
         """
         import openai
 
@@ -119,15 +119,15 @@ class JudgeClient:
                 raise NoVerdictError(redact(explain(error)), judge_is_gone=not refused) from None
             spent[0] += completion.prompt_tokens
             spent[1] += completion.completion_tokens
-            # Parsed before the key is redacted, since a number or word of the reply may be a part of it.
+            # Parse before redacting the key, which may contain a number or word of the reply.
             verdict = parse_verdict(completion.text)
             if verdict is not None:
                 score, reason = verdict
                 return Verdict(score, redact(reason), redact(completion.text), *spent)
-        raise NoVerdictError("the judge's reply holds no readable verdict", judge_is_gone=False)
+        raise NoVerdictError("the judge's reply contains no readable verdict", judge_is_gone=False)
 
     async def _try_once(self, message: str) -> Completion | None:
-        """Send one message without the SDK; return None if anything is wrong, so that the SDK repeats it.
+        """Send one message without the SDK; return None on any failure, so that the SDK repeats it.
 
         Nearly all questions succeed at once. For them the SDK takes four times the processor time of the request, and
         with 32 open questions that, not the judge, would limit the speed.
@@ -149,11 +149,11 @@ class JudgeClient:
         return {**self._fields, "messages": [{"role": "user", "content": message}]}
 
     async def complete(self, message: str) -> Completion:
-        """Send one message. The SDK repeats failed requests; a cut or empty reply is repeated in the same way.
+        """Send one message. The SDK repeats failed requests; a truncated or empty reply is repeated in the same way.
 
         Raises:
             openai.APIError: the server cannot be reached or refuses.
-            MalformedReplyError: the reply is no chat completion.
+            MalformedReplyError: the reply is not a chat completion.
         """
         body = self._body(message)
         for attempt in range(self._retries + 1):
@@ -166,7 +166,7 @@ class JudgeClient:
         raise AssertionError("the last attempt returns or raises")
 
     async def _receive(self, body: dict[str, Any]) -> str:
-        """Send a request through the SDK and read the reply's body as it comes, since it may have no end."""
+        """Send a request through the SDK and read the reply's body in parts, since it may be endless."""
         import openai
 
         completions = self._client.chat.completions.with_streaming_response
@@ -192,7 +192,7 @@ async def _read_bounded(parts: AsyncIterator[bytes]) -> str:
 
 
 def explain(error: Exception) -> str:
-    """Return an error of the SDK in one line: status and server message, or what broke the connection."""
+    """Return an error of the SDK in one line: status and server message, or the cause of the connection failure."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -211,7 +211,7 @@ def _one_line(text: str) -> str:
 
 
 def run_async(work: Any) -> Any:
-    """Run a coroutine to its end, even if the caller is inside an event loop, as in a notebook."""
+    """Run a coroutine to completion, even inside an event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -242,12 +242,12 @@ RESPONSE_FORMATS: tuple[ResponseFormat, ...] = (
 
 
 class MalformedReplyError(ValueError):
-    """Raised for a reply that is no chat completion."""
+    """Raised for a reply that is not a chat completion."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """A server's reply: the message's text and the tokens that the server counted (0 if it did not)."""
+    """A server's reply: the message's text and the tokens that the server counted (0 if not reported)."""
 
     text: str
     prompt_tokens: int
@@ -258,18 +258,18 @@ def parse_completion(body: str) -> Completion:
     """Parse a chat completion.
 
     Raises:
-        MalformedReplyError: the body is cut, is no JSON or holds no choice.
+        MalformedReplyError: the body is truncated, is not JSON or has no choices.
     """
     try:
         content = json.loads(body)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise MalformedReplyError("the reply is no valid JSON") from error
+        raise MalformedReplyError("the reply is not valid JSON") from error
     choices = content.get("choices") if isinstance(content, Mapping) else None
     if not (isinstance(choices, Sequence) and choices and isinstance(choices[0], Mapping)):
-        raise MalformedReplyError("the reply holds no choices")
+        raise MalformedReplyError("the reply contains no choices")
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
-        raise MalformedReplyError("the reply holds no message")
+        raise MalformedReplyError("the reply contains no message")
     text = message.get("content")
     usage = content.get("usage")
     return Completion(
@@ -292,10 +292,10 @@ def parse_verdict(text: str) -> tuple[int, str] | None:
     """Parse the judge's message.
 
     A verdict is a JSON object with `score` and `reason`, with or without a code fence. From servers without schemas, it
-    may also be a bare number of the scale, or a text whose last line, and no other, is like `Оценка: 2`.
+    may also be a single number of the scale, or a text in which only the last line is like `Оценка: 2`.
 
     Returns:
-        The score on the scale 0, 1, 2 and the reason; None if the message is no verdict.
+        The score on the scale 0, 1, 2 and the reason; None if the message is not a verdict.
     """
     # First without removing reasoning: the reason in an object may quote its tags.
     whole = _from_json(text) if text.lstrip().startswith("{") else None
@@ -317,7 +317,7 @@ def parse_verdict(text: str) -> tuple[int, str] | None:
 
 
 def _score_of_line(line: str) -> int | None:
-    """Return the score in a line like `**Оценка: 2**`; None if the line is another."""
+    """Return the score in a line like `**Оценка: 2**`; None for any other line."""
     if len(line) > _LONGEST_SCORE_LINE:
         return None
     found = _SCORE_LINE.fullmatch(" ".join(re.sub("[*_]", "", line).split()))
@@ -330,14 +330,14 @@ def _from_json(text: str) -> tuple[int, str] | None:
     except (ValueError, RecursionError):
         return None
     score, reason = verdict.get("score"), verdict.get("reason")
-    # True and 1.0 equal 1 in Python, but a judge that writes them uses another scale.
+    # True and 1.0 equal 1 in Python, but a judge that writes them uses a different scale.
     if type(score) is not int or score not in SCALE:
         return None
     return score, _encodable(reason) if isinstance(reason, str) else ""
 
 
 def _encodable(text: str) -> str:
-    """Return the text without lone surrogates, which JSON can spell but no file can hold."""
+    """Return the text without lone surrogates, which JSON can express but files cannot store."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Settings:
-    """Which judge is asked, and how.
+    """The judge and how it is asked.
 
     Attributes:
         api_base: the address of the OpenAI-compatible server, with or without `/v1` (see `run.check`).
@@ -76,7 +76,7 @@ class Settings:
         return fields
 
     def redact(self, text: str) -> str:
-        """Return the text without the key, which a server's message may repeat; a placeholder is no secret."""
+        """Return the text without the key, which a server's message may repeat; a placeholder is not a secret."""
         return text.replace(self.key, "***") if len(self.key) >= SHORTEST_KEY else text
 
 
@@ -149,10 +149,10 @@ def _address(value: str) -> str:
     except ValueError:
         good = False
     if not good:
-        raise JudgeError(f"{API_BASE} is no address of a server. An example is http://localhost:8000/v1.")
+        raise JudgeError(f"{API_BASE} is not a server address. Example: http://localhost:8000/v1.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise JudgeError(
-            f"{API_BASE} holds a user name, password or query. Set only the address there, and the key in {API_KEY}."
+            f"{API_BASE} contains a user name, password or query. Set only the address there, and the key in {API_KEY}."
         )
     value = value.rstrip("/")
     if value.endswith("/chat/completions"):
@@ -162,14 +162,14 @@ def _address(value: str) -> str:
 
 def _key(name: str, value: str) -> str:
     if not (value.isascii() and value.isprintable() and " " not in value):
-        raise JudgeError(f"{name} holds characters that no API key can have. Copy the key again.")
+        raise JudgeError(f"{name} contains characters that an API key cannot have. Copy the key again.")
     return value
 
 
 def _prompt(value: str) -> Path:
     if _INLINE_PROMPT.search(value):
         raise JudgeError(
-            f"{PROMPT} holds the text of a prompt, as for MERA's judge. This package expects the name of a Jinja file. "
+            f"{PROMPT} holds a prompt's text, as for MERA's judge. This package expects the name of a Jinja file. "
             "Write the prompt into a file, with {{ task }} for the instruction, {{ reference }} for the reference "
             "answer and {{ answer }} for the answer to judge, and ask for one of the integers 0, 1 and 2."
         )
@@ -205,13 +205,13 @@ def _extra(value: str) -> str:
     except (json.JSONDecodeError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise JudgeError(f'{EXTRA} is no JSON object. An example is {{"temperature": 0.2, "max_tokens": 2000}}.')
+        raise JudgeError(f'{EXTRA} is not a JSON object. Example: {{"temperature": 0.2, "max_tokens": 2000}}.')
     if ours := [name for name in _OUR_FIELDS if name in fields]:
         raise JudgeError(f"{EXTRA} sets the field `{ours[0]}`, which this package sets itself. Remove it.")
     return json.dumps(fields, sort_keys=True)
 
 
-# The key in a task's `metadata`, which lm-eval writes into its results, of the run's judge.
+# The key of the run's judge in a task's `metadata`, which lm-eval writes into its results.
 METADATA = "mera_ru_judge"
 
 # The fields that identify a judge; its address may change (see `question_key`).
@@ -219,10 +219,10 @@ _FIELDS = ("model", "prompt_version", "extra", "skip_exact")
 
 
 def judge_facts(settings: Settings) -> dict[str, Any]:
-    """Return the description of a judge that is written beside its verdicts.
+    """Return the description of a judge that is written next to its verdicts.
 
-    It holds no secret: of the address only the server, and of the request fields only their names and a hash, which
-    tells judges apart.
+    It contains no secrets: only the server of the address, and the names and a hash of the request fields. The hash
+    distinguishes judges.
     """
     from mera_ru_tasks.judge.prompt import load_prompt
 
@@ -245,6 +245,6 @@ def identity(facts: Any) -> dict[str, Any] | None:
 
 
 def question_key(settings: Settings, prompt_version: str, rendered: str) -> str:
-    """Return a hash of what a verdict depends on: judge, request fields, prompt version and rendered question."""
+    """Return a hash of what determines a verdict: judge, request fields, prompt version and rendered question."""
     parts = [settings.model, settings.extra, prompt_version, rendered]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Decide which documents need a question to the judge, and render the judge's prompt.
 
-Task, reference and answer are hostile text. They are values of the template, never a part of it, between marks that
-they cannot imitate: each mark holds a hash of the text between them, and angle brackets in the data are replaced. This
+Task, reference and answer are hostile text. They are values of the template, never part of it, between marks that they
+cannot imitate: each mark holds a hash of the text between them, and angle brackets in the data are replaced. This
 also removes the tokens of chat templates (`<|im_end|>`, `</s>`, `<end_of_turn>`, `[INST]`), which some servers would
 take for the end of the message.
 """
@@ -32,7 +32,7 @@ BUILT_IN = Path(__file__).parent / "prompts" / "judge_1.jinja"
 
 @dataclass(frozen=True)
 class Question:
-    """What the judge compares.
+    """A question to the judge.
 
     Attributes:
         task: the prompt that the model was given, without shots.
@@ -87,7 +87,7 @@ class Prompt:
         ).strip()
 
     def preflight(self) -> str:
-        """Return a message with a test question, which is in no dataset."""
+        """Return a message with a test question, which is not in any dataset."""
         return self.render(_PREFLIGHT)
 
 
@@ -95,7 +95,7 @@ def load_prompt(settings: Settings) -> Prompt:
     """Load the prompt that the settings name.
 
     Raises:
-        JudgeError: its file cannot be read, is no template, or does not show the reference and the answer.
+        JudgeError: its file cannot be read, is not a template, or does not show the reference and the answer.
     """
     from jinja2 import TemplateError
 
@@ -107,12 +107,12 @@ def load_prompt(settings: Settings) -> Prompt:
         raise JudgeError(f"{PROMPT}: {path} cannot be read ({error}). Name a UTF-8 file.") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise JudgeError(
-            f"{PROMPT}: {path} is no usable Jinja template ({type(error).__name__}: {error}). "
+            f"{PROMPT}: {path} is not a usable Jinja template ({type(error).__name__}: {error}). "
             "It may use `task`, `reference`, `answer`, `code` and `several`."
         ) from error
     for name, text in (("reference", _PREFLIGHT.accepted[0]), ("answer", _PREFLIGHT.answer)):
         if text not in shown:
-            raise JudgeError(f"{PROMPT}: {path} does not show `{{{{ {name} }}}}`, without which there is no verdict.")
+            raise JudgeError(f"{PROMPT}: {path} does not show `{{{{ {name} }}}}`, which a verdict requires.")
     return prompt
 
 
@@ -122,7 +122,7 @@ def neutral(text: str) -> str:
 
 
 class _Neutral(dict[int, str]):
-    """The replacement of each character, computed when it first occurs."""
+    """A table of character replacements, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -155,7 +155,7 @@ ANSWER_LIMIT = 2000
 
 @dataclass(frozen=True)
 class Skipped:
-    """Why a document needs no question, and its score without one (None if it has none)."""
+    """The reason why a document needs no question, and its score (None if it has no score)."""
 
     why: str
     score: float | None
@@ -178,7 +178,7 @@ def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = Tr
         return NO_REFERENCE
     answer = shown_answer(response)
     if not neutral(answer):
-        return EMPTY  # also a draft whose reasoning is still open
+        return EMPTY  # also for a draft with unfinished reasoning
     if skip_exact and score.score_strict(doc, response)["exact_match"]:
         return EXACT
     reference = doc["outputs"].strip()
@@ -188,10 +188,10 @@ def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = Tr
 
 
 def shown_answer(response: str) -> str:
-    """Return the part of a response that the judge sees: the text after its last marker, else all but the reasoning.
+    """Return the part of a response that the judge sees: the text after its last marker, or all but the reasoning.
 
-    It has at most `ANSWER_LIMIT` characters: the first ones after a marker, where the answer comes first, else the last
-    ones, where the conclusion is. It may be empty.
+    It has at most `ANSWER_LIMIT` characters: the first ones after a marker, where the answer comes first, otherwise the
+    last ones, which contain the conclusion. It may be empty.
     """
     visible = extract.drop_reasoning(response)
     marked = (extract.after_announcement(visible) or "").strip()

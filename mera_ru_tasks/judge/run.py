@@ -54,10 +54,10 @@ class Judgement:
     """The result for one document.
 
     Attributes:
-        score: 0, 0.5 or 1; None if there is no verdict, which never counts as 0.
+        score: 0, 0.5 or 1; None if there is no verdict (never counted as 0).
         source: `asked`, `cached`, `failed`, or the reason why no question was needed.
         reason: the judge's reason, or why there is no verdict.
-        verdict: the judge's verdict; None if there is none.
+        verdict: the judge's verdict, if any.
         key: the question's key in the cache; empty if there was no question.
     """
 
@@ -69,7 +69,7 @@ class Judgement:
 
     @property
     def kind(self) -> str:
-        """The source in the form that a rerun repeats: `judge`, `failed`, or why there was no question."""
+        """The source in a form that stays the same in a rerun: `judge`, `failed`, or why there was no question."""
         return "judge" if self.source in (ASKED, CACHED) else self.source
 
 
@@ -77,7 +77,7 @@ def prepare(settings: Settings) -> None:
     """Check before a run that judging can work: packages, prompt, cache and server.
 
     Raises:
-        JudgeError: it cannot work; the message says why and how to fix it.
+        JudgeError: judging cannot work; the message says why and how to fix it.
     """
     with open_cache(settings, load_prompt(settings).version):
         check(settings)
@@ -92,8 +92,9 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
         title: the documents' name in the summary.
 
     Returns:
-        One judgement for each document, in order. A failing server costs verdicts but raises nothing. If every question
-        failed, no document has a score: exact matches alone, which need no judge, would give a perfect one.
+        One judgement for each document, in order. If the server fails, verdicts are missing, but nothing is raised. If
+        every question failed, no document has a score: exact matches alone, which need no judge, would give a perfect
+        score.
 
     Raises:
         JudgeError: the prompt, the cache or the judge cannot be used at all.
@@ -104,7 +105,7 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
     prompt = load_prompt(settings)
     with (
         open_cache(settings, prompt.version) as cache,
-        # Not shown if all verdicts are known at once.
+        # Not shown if all verdicts are already known.
         tqdm(total=len(documents), desc=f"Asking the judge {settings.model}", unit="doc", delay=0.5) as bar,
     ):
         judging = _Judging(documents, settings, prompt, cache, bar)
@@ -145,7 +146,7 @@ class _Judging:
         self._failed_in_a_row = 0
 
     def run(self) -> None:
-        """Ask what is not known; raise JudgeError if the judge cannot be used at all."""
+        """Ask all questions without a known verdict; raise JudgeError if the judge cannot be used at all."""
         open_questions = self._open_questions()
         first = next(open_questions, None)
         if first is not None:
@@ -169,7 +170,7 @@ class _Judging:
         return Judgement(verdict.score / 2, source, verdict.reason, verdict, entry)
 
     def _open_questions(self) -> Iterator[tuple[str, str]]:
-        """Yield key and message of each question that has to be asked, each once, in the order of the documents."""
+        """Yield the key and message of each question to ask, without repetition, in document order."""
         seen = set()
         for doc, response in self._documents:
             question = question_for(doc, response, skip_exact=self._settings.skip_exact)
@@ -205,7 +206,7 @@ class _Judging:
             self._bar.update()
 
     def _find(self, key: str) -> bool:
-        """Look for a verdict in the cache."""
+        """Look up a verdict in the cache."""
         try:
             verdict = self._cache and self._cache.get(key)
         except sqlite3.Error as error:
@@ -215,7 +216,7 @@ class _Judging:
         return bool(verdict)
 
     def _keep(self, key: str, verdict: Verdict) -> Verdict:
-        """Put a verdict into the cache; return the one that counts."""
+        """Store a verdict in the cache; return the stored one."""
         try:
             return self._cache.put(key, verdict) if self._cache else verdict
         except sqlite3.Error as error:
@@ -223,10 +224,10 @@ class _Judging:
             return verdict
 
     def _go_on_without_cache(self, error: sqlite3.Error) -> Literal[False]:
-        """Warn about a cache that fails during the work, and continue without it."""
+        """Warn that the cache failed, and continue without it."""
         self._cache = None
         logger.warning(
-            "The judge's cache %s can no longer be used (%s): further verdicts count, but a rerun asks for them again.",
+            "The judge's cache %s can no longer be used (%s): new verdicts are used, but a rerun asks for them again.",
             self._settings.cache,
             error,
         )
@@ -255,16 +256,16 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
     if sources[FAILED]:
         reasons = Counter(one.reason for one in judgements if one.source == FAILED)
         logger.warning(
-            "%d of %d documents have no verdict of the judge and are excluded from judge scores, with their groups. "
-            "%sWhy: %s. Verdicts so far are kept: judge the logged samples again with `mera-ru judge`.",
+            "%d of %d documents have no judge verdict and are excluded from judge scores, with their groups. "
+            "%sReason: %s. Verdicts so far are kept: judge the logged samples again with `mera-ru judge`.",
             sources[FAILED],
             len(judgements),
-            "" if sources[ASKED] or sources[CACHED] else "Every question failed, so there is no judge score at all. ",
+            "" if sources[ASKED] or sources[CACHED] else "Every question failed, so no judge score is reported. ",
             "; ".join(f"{reason} ({number})" for reason, number in reasons.most_common(3)),
         )
 
 
-# One repetition, after half a second: a server that is not there must be reported at once.
+# Retry only once, after half a second: an unreachable server must be reported quickly.
 _RETRIES = 1
 
 
@@ -314,7 +315,7 @@ async def _check(settings: Settings, question: str) -> tuple[Settings, ResponseF
 
 
 async def _at_address(settings: Settings, question: str) -> tuple[Settings, ResponseFormat, Completion]:
-    """Ask at the address as it is given and, if there is no such page, at the address with `/v1`, which MERA adds."""
+    """Ask at the given address and, if it is not found, at the address with `/v1`, which MERA adds."""
     import openai
 
     try:
@@ -340,7 +341,7 @@ async def _first_accepted(settings: Settings, question: str) -> tuple[ResponseFo
         except (openai.AuthenticationError, openai.PermissionDeniedError, openai.RateLimitError):
             raise
         except openai.APIStatusError:
-            continue  # servers refuse a form with 400, 422 or, as that of llama-cpp-python, 500
+            continue  # servers refuse a format with 400, 422 or, like llama-cpp-python, 500
     return last, await _complete(settings, question, last)
 
 
@@ -358,7 +359,7 @@ def _what_is_wrong(settings: Settings, error: Exception) -> str:
     judge = f"The judge {settings.model} at {settings.api_base}"
     if isinstance(error, openai.APIConnectionError):
         return (
-            f"{judge} cannot be reached, or does not answer within {settings.timeout:g} s ({explain(error)}). "
+            f"{judge} cannot be reached, or did not answer within {settings.timeout:g} s ({explain(error)}). "
             f"Start its server, correct {API_BASE}, or raise {TIMEOUT}."
         )
     if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):

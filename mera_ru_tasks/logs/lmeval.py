@@ -21,14 +21,14 @@ from mera_ru_tasks.secrets import is_secret_name
 # Old releases of lm-eval write the time with colons.
 _DATE = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?"
 SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
-# What a browser, a chat or a program for archives makes of a log's name.
+# Log names as browsers, chats and archive programs change them.
 _RENAMED = re.compile(rf"(?:samples|results)_.*{_DATE}.*\.jsonl?(?:\.\w+)*(?: \(\d+\))?(?:\.\w+)?", re.DOTALL)
 _RESULTS_NAME = re.compile(rf"(?P<stem>.+)_(?P<date>{_DATE})\.json", re.DOTALL)
 
-# The files that this package writes beside lm-eval's logs begin like this and are never taken for logs.
+# Prefixes of the files that this package writes next to lm-eval's logs; such files are never read as logs.
 OWN_PREFIXES = ("judged_", "scored_")
 
-# Sample logs are searched in the given folder and this many levels below: `results/EXPERIMENT/MODEL` is common.
+# Search for sample logs in the given folder and this many levels below: `results/EXPERIMENT/MODEL` is common.
 _LEVELS = 2
 
 
@@ -39,7 +39,7 @@ class Run:
     Attributes:
         folder: the folder of its files.
         date: when it ended, as lm-eval writes it into its file names; sorts by time.
-        results_file: lm-eval's results JSON; None if it is not beside the samples.
+        results_file: lm-eval's results JSON; None if it is not next to the samples.
         name: the user's name for the model; None to use lm-eval's.
     """
 
@@ -50,21 +50,21 @@ class Run:
 
     @cached_property
     def results(self) -> Mapping[str, Any]:
-        """The content of the results file, empty if there is none. Raises RunError for a broken file."""
+        """The content of the results file; empty if there is no file. Raises RunError for an invalid file."""
         if self.results_file is None:
             return {}
         hint = "Delete it to go on without the run's settings, or run again."
         try:
             content = json.loads(self.results_file.read_bytes().decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
-            raise RunError(f"{self.results_file} is not valid JSON ({error}); it may be cut. {hint}") from error
+            raise RunError(f"{self.results_file} is not valid JSON ({error}); it may be truncated. {hint}") from error
         if not isinstance(content, Mapping):
-            raise RunError(f"{self.results_file} holds no JSON object. {hint}")
+            raise RunError(f"{self.results_file} does not contain a JSON object. {hint}")
         return content
 
     @property
     def model(self) -> str:
-        """The model's name: the user's, else the one in the results, else the folder's, which has `__` for `/`."""
+        """The model's name: the user's, otherwise the one in the results or the folder's, which has `__` for `/`."""
         if self.name is not None:
             return self.name
         name = self.results.get("model_name")
@@ -97,7 +97,7 @@ class TaskLog:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The task's own configuration as it ran (`generation_kwargs`, `metadata`, …); empty without results."""
+        """The task's configuration in the run (`generation_kwargs`, `metadata`, …); empty without results."""
         return as_mapping(as_mapping(self.run.results.get("configs")).get(self.task))
 
     @property
@@ -146,7 +146,7 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
         Every log once, sorted by model, task and date.
 
     Raises:
-        RunError: a path does not exist, is no log or holds none, or a results file is broken.
+        RunError: a path does not exist, is not a log or contains no logs, or a results file is invalid.
     """
     return sorted(locate_logs(paths), key=lambda log: (log.run.model, log.task, log.run.date, str(log.file)))
 
@@ -156,14 +156,14 @@ def locate_logs(paths: Iterable[Path], name: str | None = None) -> list[TaskLog]
 
     Args:
         paths: as in `find_logs`.
-        name: the user's name for the model of all of them.
+        name: the user's name for the model of all these logs.
     """
     files = {file.resolve(): file for path in paths for file in _sample_files(path)}
     runs: dict[tuple[Path, str], Run] = {}
     logs = []
     for file in files.values():
         parts = SAMPLES_NAME.fullmatch(file.name)
-        assert parts is not None, "only files with a sample log's name were found"
+        assert parts is not None, "only files named like sample logs were found"
         date = parts["date"]
         key = (file.parent.resolve(), date)
         run = runs.setdefault(key, Run(file.parent, date, _results_file(file.parent, date), name))
@@ -199,7 +199,7 @@ def _sample_files(path: Path) -> list[Path]:
         raise RunError(_renamed(path))
     if not results or path.name.startswith(OWN_PREFIXES):
         raise RunError(
-            f"{path} is no log of lm-eval by its name. Name a sample log (samples_TASK_DATE.jsonl), a results file "
+            f"{path} is not named like a log of lm-eval. Name a sample log (samples_TASK_DATE.jsonl), a results file "
             "(results_DATE.json) or the folder that holds them, under the names that lm-eval gave them."
         )
     beside = sorted(path.parent.glob("samples_*.jsonl"))
@@ -208,7 +208,7 @@ def _sample_files(path: Path) -> list[Path]:
 
 
 def _renamed(file: Path) -> str:
-    """Return what to do about a log whose name was changed."""
+    """Return a hint on how to fix a log whose name was changed."""
     if file.name.endswith((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z")):
         return f"{file} is compressed. Unpack it, so that its name ends in .jsonl or .json again."
     return (
@@ -240,7 +240,7 @@ def _nothing_in(path: Path) -> list[Path]:
 
 
 def _results_file(folder: Path, date: str) -> Path | None:
-    """Return the results file of a run; `results_` is another stem if `--output_path` named a file."""
+    """Return the results file of a run; its prefix differs from `results_` if `--output_path` named a file."""
     usual = folder / f"results_{date}.json"
     if usual.is_file():
         return usual
@@ -249,18 +249,18 @@ def _results_file(folder: Path, date: str) -> Path | None:
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, else an empty one: another program's file may have any form."""
+    """Return the value if it is a JSON object, otherwise an empty one: another program's file may have any form."""
     return value if isinstance(value, Mapping) else {}
 
 
-# Arguments of a model that set where and how fast it runs, not what it writes.
+# Model arguments that affect where and how fast it runs, but not its responses.
 _HARMLESS_ARGUMENTS = frozenset(
     "batch_size max_batch_size device device_map parallelize num_concurrent max_retries timeout base_url "
     "tensor_parallel_size data_parallel_size gpu_memory_utilization trust_remote_code header".split()
 )
 
 
-# The key in a task's `metadata`, which lm-eval writes into its results, of the digest of the shots in its prompts.
+# The key of the digest of a prompt's shots in a task's `metadata`, which lm-eval writes into its results.
 SHOTS = "mera_ru_shots"
 
 
@@ -279,7 +279,7 @@ def setting_of(run: Run) -> dict[str, Any]:
 
 
 def shots_of(log: TaskLog) -> str | None:
-    """Return the digest of the shots in the prompts, empty if there are none; None if they are not known."""
+    """Return the digest of the shots in the prompts; empty if there are no shots, None if they are unknown."""
     if log.run.results_file is None:
         return None
     if not log.num_fewshot:

@@ -1,8 +1,8 @@
-"""Read one sample log, and decide whether it is whole.
+"""Read one sample log, and decide whether it is complete.
 
-A log is whole if each document of the run is in it once for each filter, if its lines have the hash that the run's
+A log is complete if it holds each document of the run once for each filter, if its lines have the hash that the run's
 results file states, and if its scores aggregate to the scores in that file. Every command reads logs through this
-module, so that none reports a number from a damaged log without a mark.
+module, so that every number from a damaged log is marked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_gr
 Measure = tuple[str, str]
 
 _COPY_AGAIN = "Copy the log and its results file again, or run again."
-# lm-eval adds up the same numbers in another order if several processes ran.
+# With several processes, lm-eval adds up the same numbers in a different order.
 _TOLERANCE = 1e-9
 
 
@@ -42,8 +42,8 @@ class Sample:
         filter: the filter's name.
         prompt: the prompt that the model was given, after its chat template if there is one.
         generation: the generation settings sent with the prompt.
-        response: the model's whole response; the first if there are several, as the filters take it. Empty for a
-            ranking task.
+        response: the model's whole response; the first if there are several, as in the filters. Empty for a ranking
+            task.
         filtered: the filter's result; empty for a ranking task.
         options: in a ranking task, for each option its log-likelihood and whether it is the greedy continuation.
         scores: the metrics' parts by name; empty for a document without a reference and after `--predict_only`.
@@ -75,12 +75,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class LogCheck:
-    """What reading a whole log found.
+    """The result of checking a whole log.
 
     Attributes:
         issues: everything that is wrong or noteworthy.
-        incomplete: the filters for which it is not certain that the log holds each document of the run once. Numbers
-            from their lines must be marked.
+        incomplete: the filters for which the log may not hold each document of the run exactly once. Numbers from their
+            lines must be marked.
         contradicted: the measures whose scores do not aggregate to the results file. Their numbers must not be shown.
     """
 
@@ -90,7 +90,7 @@ class LogCheck:
 
 
 class LogReader:
-    """One reading of a log: iterate over its samples, then call `check`."""
+    """A reader of one log: iterate over its samples, then call `check`."""
 
     def __init__(self, log: TaskLog, *, known_documents: dict[str, Mapping[str, Any]] | None = None) -> None:
         """Prepare to read a log.
@@ -106,7 +106,7 @@ class LogReader:
         self._broken: list[RunError] = []
         self._repeated = 0
         self._hash = hashlib.sha256()
-        # By document, its hash and response, on which all its lines must agree.
+        # The hash and response of each document; all its lines must agree on them.
         self._documents: dict[int, tuple[str, str]] = {}
         self._seen: defaultdict[str, set[int]] = defaultdict(set)
         self._sums: defaultdict[Measure, list[Any]] = defaultdict(lambda: [0, 0.0])
@@ -140,7 +140,7 @@ class LogReader:
         elif first != (sample.doc_hash, sample.response):
             if first != (sample.doc_hash, "") or sample.response != "None":
                 raise RunError(
-                    f"{sample.location}: the document or response is not that of an earlier line with this `doc_id`."
+                    f"{sample.location}: the document or response differs from an earlier line with this `doc_id`."
                 )
             sample.response = ""  # see `_sample`
         seen.add(doc_id)
@@ -163,27 +163,27 @@ class LogReader:
         self._known_documents.setdefault(sample.doc_hash, sample.doc)
 
     def check(self) -> LogCheck:
-        """Hold the log against its results file. Call it after iterating over all samples."""
+        """Compare the log with its results file. Call this after iterating over all samples."""
         issues: list[Issue] = []
         if self._broken:
             issues.append(self._broken_lines())
         if self._repeated:
-            what = f"{self._repeated} lines repeat a document in the same filter, and only the first of each counts"
+            what = f"{self._repeated} lines repeat a document in the same filter; only the first of each was used"
             issues.append(self._issue("repeated-lines", what, n=self._repeated))
         if self.log.run.results_file is None:
             name = f"results_{self.log.run.date}.json"
-            what = f"its results file, {name}, is not beside it, so it is not certain that the log is whole"
+            what = f"its results file, {name}, is not next to it, so the log may be incomplete"
             issues.append(self._issue("no-results-file", what, "Put the file back.", results=name))
             return LogCheck(tuple(issues), frozenset(self._seen), frozenset())
         if self.log.task not in self.log.run.tasks:
-            what = f"its results file knows no task {self.log.task}, so no score of the log is shown"
+            what = f"its results file does not list the task {self.log.task}, so no scores of this log are shown"
             issues.append(self._error("not-in-results", what, task=self.log.task))
             return LogCheck(tuple(issues), frozenset(self._seen), frozenset({*self._sums, *self._parts}))
         whole = self.log.hash == self._hash.hexdigest()
         if not whole:
             issues += self._missing(explained=bool(issues))
         contradictions = dict(self._contradictions(whole))
-        # Lines that are broken or missing in one filter cost another one nothing if its scores are all there.
+        # Invalid or missing lines of one filter do not affect another filter whose scores are complete.
         explained = not whole and issues[-1].code not in ("other-lines", "no-hash")
         sure = {name for _, name in self._stated() if explained and self._all_there(name)}
         sure -= {name for _, name in contradictions}
@@ -196,33 +196,33 @@ class LogReader:
 
     def _broken_lines(self) -> Issue:
         number, first = len(self._broken), str(self._broken[0])
-        what = f"{number} lines are broken and do not count; {first}"
+        what = f"{number} lines are invalid and were ignored; {first}"
         return self._issue("broken-lines", what, n=number, fault=first)
 
     def _missing(self, *, explained: bool) -> Iterator[Issue]:
-        """Yield what is known about the difference between the log and the run.
+        """Yield issues on differences between the log and the run.
 
         Args:
-            explained: True if issues that were found explain it.
+            explained: True if other issues already explain the difference.
         """
         held, ran = len(self._documents), self.log.scored or 0
         filters = {name for _, name in self._stated()} | set(self._seen)
         lines = sum(held - len(self._seen[name]) for name in filters)
         if lines:
             names = ", ".join(sorted(filters))
-            what = f"{lines} lines are missing, because not every document is there in each filter ({names})"
+            what = f"{lines} lines are missing: some documents are not logged in every filter ({names})"
             yield self._issue("missing-lines", what, n=lines)
         if held < ran:
-            what = f"it holds {held} of the {ran} documents that were run, so it is not whole"
+            what = f"it contains {held} of the {ran} documents that were run, so it is incomplete"
             yield self._issue("missing-documents", what, held=held, run=ran)
         if self.log.hash is None:
-            what = "its results file has no hash of it, so it is not certain that the log is whole"
+            what = "its results file has no hash of it, so the log may be incomplete"
             yield self._issue("no-hash", what)
         elif not explained and not lines and held >= ran:
-            yield self._issue("other-lines", "its lines are not those of the run that its results file describes")
+            yield self._issue("other-lines", "its lines do not belong to the run described in its results file")
 
     def _contradictions(self, whole: bool) -> Iterator[tuple[Measure, Issue]]:
-        """Yield the measures that the log and the results file do not agree on."""
+        """Yield the measures on which the log and the results file disagree."""
         stated = self._stated()
         for measure in dict.fromkeys((*stated, *self._sums, *self._parts)):
             logged, claimed = self._logged(measure), stated.get(measure)
@@ -237,7 +237,7 @@ class LogReader:
             # A log that lacks lines may lack all scores of a measure.
             return logged is stated or (logged is None and not whole)
         if math.isnan(stated):
-            return True  # a process without a verdict made it so (see `scoring.score.score_judged`)
+            return True  # caused by a process without a verdict (see `scoring.score.score_judged`)
         if whole or self._all_there(measure[1]):
             return math.isclose(logged, stated, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
         metric = METRICS[measure[0]]
@@ -282,7 +282,7 @@ def read_log(log: TaskLog) -> tuple[list[Sample], LogCheck]:
 
 
 def is_ours(log: TaskLog) -> bool:
-    """Return True if a log is of a task of this package or of a custom task, by its first readable line."""
+    """Return True if a log's first readable line belongs to a task of this package or a custom task."""
     if benchmark_of_task(log.task):
         return True
     with log.file.open("rb") as lines:
@@ -297,10 +297,10 @@ def is_ours(log: TaskLog) -> bool:
 def parse_samples(lines: Iterable[bytes], file: str) -> Iterator[Sample]:
     """Parse the lines of a sample log; `file` is its name for messages.
 
-    Lines are bytes, split only at line feeds: as text, they would also end at other line separators in a response.
+    Lines are bytes, split only at line feeds: text would also be split at other line separators in responses.
 
     Raises:
-        RunError: a line is cut, is no JSON or is no sample; the message names file and line.
+        RunError: a line is truncated, not JSON or not a sample; the message names file and line.
     """
     for number, line in enumerate(lines, start=1):
         if not line.isspace():
@@ -311,23 +311,23 @@ def parse_sample(file: str, number: int, line: bytes) -> Sample:
     """Parse one line; `file` and `number` are for messages.
 
     Raises:
-        RunError: the line is cut, is no JSON or is no sample.
+        RunError: the line is truncated, not JSON or not a sample.
     """
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
-        cut = " The last line is cut: the run or a copy of it stopped half-way." if not line.endswith(b"\n") else ""
+        cut = " The last line is truncated: the run or its copy stopped halfway." if not line.endswith(b"\n") else ""
         raise RunError(
             f"{file}, line {number}: it is not valid JSON ({error}).{cut} Copy the log again, or run again."
         ) from error
     if type(row) is not dict:
-        raise RunError(f"{file}, line {number}: it is no JSON object, so no sample of lm-eval.")
+        raise RunError(f"{file}, line {number}: it is not a JSON object, so it is not a sample of lm-eval.")
     try:
         return _sample(file, number, row)
     except _FieldError as field:
         raise RunError(
-            f"{file}, line {number}: the field `{field}` is missing or not as lm-eval 0.4.12 and later write it. "
-            "Make the log with a newer lm-eval."
+            f"{file}, line {number}: the field `{field}` is missing or not in the form of lm-eval 0.4.12 or later. "
+            "Create the log with a newer lm-eval."
         ) from None
 
 
@@ -358,7 +358,7 @@ def _sample(file: str, number: int, row: Mapping[str, Any]) -> Sample:
     else:
         response, filtered = _first(row, "resps"), _first(row, "filtered_resps")
         if filter_name == STRICT and filtered != response:
-            # lm-eval logs an API's empty message (None) as "None"; the filter that passes responses on whole has "".
+            # lm-eval logs an API's empty message (None) as "None"; the filter that keeps whole responses has "".
             if (response, filtered) != ("None", ""):
                 raise _FieldError("filtered_resps")
             response = ""
@@ -378,13 +378,13 @@ def _sample(file: str, number: int, row: Mapping[str, Any]) -> Sample:
 
 
 class _FieldError(Exception):
-    """Raised for a field that is missing or has another form; the message is its name."""
+    """Raised for a field that is missing or has the wrong form; the message is its name."""
 
 
 def _first(row: Mapping[str, Any], field: str) -> str:
     """Return the first of the field's strings; `resps` holds a list of them for each request.
 
-    A chat API's prompt is the JSON of its messages in a list of one.
+    A chat API's prompt is a list with one string: the messages as JSON.
     """
     value = row.get(field)
     while type(value) is list and value:
@@ -408,10 +408,10 @@ _FORMAT = {"choices": str, "max_choices": int, "with_phrase": bool, "whole": boo
 
 
 def check_document(sample: Sample, task: str) -> None:
-    """Check that a sample's document is the one that lm-eval hashed, in the form in which this package loads it.
+    """Check that a sample's document matches lm-eval's hash and has the form in which this package loads it.
 
     Raises:
-        RunError: it is not.
+        RunError: the check fails.
     """
     doc = sample.doc
     inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
@@ -427,15 +427,17 @@ def check_document(sample: Sample, task: str) -> None:
     for name, is_good in good.items():
         if not is_good:
             raise RunError(
-                f"{sample.location}: the document's field `{name}` is not in this package's form, so this is no log of "
+                f"{sample.location}: the document's field `{name}` is not in this package's form; this is not a log of "
                 "its task. Run the task as the package defines it."
             )
     if hashlib.sha256(_hashed_text(doc, "\n").encode("utf-8", "surrogatepass")).hexdigest() != sample.doc_hash:
-        raise RunError(f"{sample.location}: the document is not the one that was run; its hash is another.")
+        raise RunError(
+            f"{sample.location}: the document's hash does not match, so this is not the document that was run."
+        )
 
 
 def _hashed_text(value: Any, line: str) -> str:
-    """Return a document as lm-eval hashes it, `json.dumps` with an indent of 2, which takes five times as long.
+    """Return a document as lm-eval hashes it: like `json.dumps` with an indent of 2, but five times as fast.
 
     Args:
         value: the document or a value in it.
@@ -453,7 +455,7 @@ def _hashed_text(value: Any, line: str) -> str:
 
 
 def checked_part(name: str, part: Any, file: str, line: int) -> Any:
-    """Return one document's part of a metric, a float or a tuple; raise RunError if it is no score of this package."""
+    """Return one document's part of a metric, a float or a tuple; raise RunError if it is not valid."""
     metric = METRICS[name]
     if metric.grouped:
         if type(part) is list and len(part) == 3 and set(map(type, part)) == {int} and part[2] in (0, 1):
@@ -464,7 +466,7 @@ def checked_part(name: str, part: Any, file: str, line: int) -> Any:
     elif _is_number(part) and (0 <= part <= 1 or not metric.bounded):
         return float(part)
     raise RunError(
-        f"{file}, line {line}: the metric `{name}` is {json.dumps(part)[:60]}, which is no score of this package. Run "
+        f"{file}, line {line}: the metric `{name}` is {json.dumps(part)[:60]}, which is not a valid value of it. Run "
         "again."
     )
 
@@ -475,7 +477,7 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class BrokenLine:
-    """A line of a file of scores that cannot be used: its number, from 1, and what is wrong with it."""
+    """An unusable line of a score file: its number, from 1, and the reason."""
 
     line: int
     message: str

@@ -36,12 +36,14 @@ def our_logs(paths: Sequence[Path], say: Callable[[str], None] = lambda text: No
         say: called with a note on older logs that are left out.
 
     Raises:
-        RunError: there is none, or a path is wrong.
+        RunError: there are no logs, or a path is wrong.
     """
     found = [log for log in find_logs(paths) if is_ours(log)]
     if not found:
         names = ", ".join(sorted({log.task for log in find_logs(paths)}))
-        raise RunError(f"The logs are of other tasks ({names}). Name a run of this package's tasks, such as mera_ru.")
+        raise RunError(
+            f"The logs belong to other tasks ({names}). Name a run of this package's tasks, such as mera_ru."
+        )
     chosen = newest(found)
     if older := ", ".join(str(log.file) for log in found if log not in chosen):
         say(f"Note: only the newest log of each model and task is used; left out: {older}")
@@ -50,12 +52,12 @@ def our_logs(paths: Sequence[Path], say: Callable[[str], None] = lambda text: No
 
 @dataclass(frozen=True)
 class Responses:
-    """The responses of a log that are to be scored again.
+    """The responses of a log to score again.
 
     Attributes:
         log: the log.
         samples: its usable lines.
-        issues: what was found; after an error, no number of the log may be shown.
+        issues: the issues found; after an error, no number of the log may be shown.
         incomplete: the filters whose numbers must be marked (see `LogCheck`).
     """
 
@@ -66,7 +68,7 @@ class Responses:
 
 
 def read_responses(log: TaskLog) -> Responses:
-    """Read a log's responses, and check that they give the logged scores if this package's present version wrote them.
+    """Read a log's responses; if the current version scored them, check that they reproduce the logged scores.
 
     Scores that contradict the results file or the responses are an error.
     """
@@ -74,7 +76,7 @@ def read_responses(log: TaskLog) -> Responses:
     issues = [*check.issues, *check_responses(log, samples)]
     if not samples:
         hint = "Copy it again, or run again."
-        issues.append(Issue("no-usable-line", "error", log.file.name, "no line of this log is usable", hint))
+        issues.append(Issue("no-usable-line", "error", log.file.name, "this log has no usable lines", hint))
     elif any(sample.options for sample in samples):
         message = "this task ranks options by log-likelihood, so there are no responses to score"
         issues.append(Issue("no-responses", "error", log.file.name, message, "`mera-ru compare` shows its scores."))
@@ -82,7 +84,7 @@ def read_responses(log: TaskLog) -> Responses:
 
 
 def check_responses(log: TaskLog, samples: Sequence[Sample]) -> Iterator[Issue]:
-    """Check that responses give the logged scores, if the task's present version scored them; else yield a note."""
+    """Check that responses reproduce the logged scores; if another version scored them, yield a note instead."""
     name, version = log.file.name, present_version(log.task)
     if log.version is None or version is None:
         return
@@ -96,13 +98,13 @@ def check_responses(log: TaskLog, samples: Sequence[Sample]) -> Iterator[Issue]:
         ]
         if changed:
             message = (
-                f"the responses of {len(changed)} lines do not give the logged scores, first in line {changed[0].line}"
+                f"the responses of {len(changed)} lines give other scores than logged, first in line {changed[0].line}"
             )
             hint = "Copy the log again, or run again."
             yield Issue("response-contradicts-score", "error", name, message, hint, values=(("n", len(changed)),))
     else:
-        message = f"version {log.version} of {log.task} scored this log, and the rules may have changed since"
-        hint = "`mera-ru score` computes scores by the present rules."
+        message = f"version {log.version} of {log.task} scored this log; the rules may have changed since"
+        hint = "`mera-ru score` computes the scores by the current rules."
         yield Issue("other-version", "note", name, message, hint, values=(("version", log.version), ("task", log.task)))
 
 
@@ -128,7 +130,7 @@ def _with_documents(
 
 
 def has_shipped_data(log: TaskLog) -> bool:
-    """Return True if a log is of the package's own sample data, which hold their answers."""
+    """Return True if a log comes from the package's own sample data, which include the answers."""
     return "sample" in _variants(log)
 
 
@@ -152,8 +154,8 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
         raise DataError(f"{sample.location}: the data in {references} have no document with the id {identity}.")
     if _asked(doc) != _asked(sample.doc):
         raise DataError(
-            f"{sample.location}: the document with the id {identity} is another one in {references}. "
-            "Name the data that the run was made from, with their answers."
+            f"{sample.location}: the document with the id {identity} is a different one in {references}. "
+            "Name the data that the run used, with answers."
         )
     return doc
 
@@ -169,7 +171,7 @@ def score_log(responses: Responses, references: str | Path | None = None) -> Res
 
     Args:
         responses: the log's responses.
-        references: a data folder whose documents replace the logged ones, joined by id; None to keep these.
+        references: a data folder whose documents replace the logged ones, joined by id; None to keep the logged ones.
 
     Returns:
         A row for each line of these filters; its scores are empty without a reference.
@@ -203,7 +205,7 @@ def _prefix(log: TaskLog) -> str:
 
 
 def judge_log(responses: Responses, settings: Settings, references: str | Path | None = None) -> Rescored:
-    """Have a log's responses judged (see `judge.run.judge`); the arguments are those of `score_log`."""
+    """Judge a log's responses (see `judge.run.judge`); the arguments are as in `score_log`."""
     from mera_ru_tasks.judge.run import judge
 
     log, who = responses.log, identity(judge_facts(settings))
@@ -223,5 +225,5 @@ def judge_log(responses: Responses, settings: Settings, references: str | Path |
 
 
 def _reference(doc: Mapping[str, Any]) -> dict[str, str]:
-    """Return the reference's digest: the answers may be of other data than the run's, and comparisons must know."""
+    """Return the reference's digest, so that comparisons notice answers from other data than the run's."""
     return {"reference": score.reference_digest(doc)}

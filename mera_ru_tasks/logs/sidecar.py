@@ -1,9 +1,9 @@
-"""The files written beside lm-eval's logs: the scores of each log's documents, and the results of each run.
+"""Write and read the files next to lm-eval's logs: the scores of each log's documents, and each run's results.
 
 `mera-ru score` writes `scored_TASK_DATE.jsonl` and `scored_results_DATE.json`; `mera-ru judge` writes
 `judged_JUDGE_TASK_DATE.jsonl` and `judged_results_JUDGE_DATE.json`. A line holds one document in one filter:
 `{"doc_id": …, "id": …, "filter": …, "scores": {…}, "reference": …}`, in judged files also `source`, `reason` and
-`judge`: each line says who judged, since a neighbouring file may be of another call.
+`judge`: each line names the judge, since the results file may come from another call.
 lm-eval's own files are never changed. An earlier file is replaced only by one that holds all its scores; otherwise it
 is kept under another name.
 """
@@ -30,13 +30,13 @@ from mera_ru_tasks.paths import write_whole, yaml_folder
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
 from mera_ru_tasks.textutil import strict_json
 
-# What follows the name of a task in tables and results if its log is not whole.
+# Added to a task's name in tables and results if its log is incomplete.
 INCOMPLETE = " (incomplete log)"
 
-# Bytes of a judge's name in a file's name, which most file systems limit to 255.
+# The maximum length of a judge's name in a file name, in bytes; most file systems limit file names to 255.
 _LONGEST = 60
 
-# The parts of lm-eval's results file that ours have too, each by task.
+# The parts of lm-eval's results file that ours also contains, each by task.
 _PARTS = ("results", "versions", "n-shot", "higher_is_better")
 
 
@@ -71,7 +71,7 @@ class Rescored:
     Attributes:
         log: the log.
         rows: the scores.
-        incomplete: True if the log is not certainly whole, so that its numbers are marked.
+        incomplete: True if the log may be incomplete, so that its numbers are marked.
     """
 
     log: TaskLog
@@ -90,7 +90,7 @@ class Rescored:
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """One line of a file, as it is read again.
+    """One line of a file, as read back.
 
     Attributes:
         number: its number, from 1.
@@ -98,9 +98,9 @@ class ScoreLine:
         id: the document's own id.
         filter: the filter.
         scores: the metrics' parts by name.
-        reference: the digest of the reference; None if the line holds none.
+        reference: the digest of the reference; None if the line has no digest.
         reason: the judge's reason; empty if there is none.
-        judge: who judged (see `judge.config.identity`); None if the line does not say.
+        judge: the judge's identity (see `judge.config.identity`); None if it is not stated.
     """
 
     number: int
@@ -121,7 +121,7 @@ def scored_file(log: TaskLog) -> Path:
 def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
     """Yield the files of `mera-ru judge` for a log, each with the judge's name as the file name has it."""
     end = f"_{log.task}_{log.run.date}.jsonl"
-    # A judge's name can hold anything, so `judged_x_city_quiz_DATE` is of `quiz` only where no task is `city_quiz`.
+    # A judge's name can hold anything, so `judged_x_city_quiz_DATE` belongs to `quiz` unless a task `city_quiz` exists.
     others = tuple(f"_{task}_{log.run.date}.jsonl" for task in tasks_of_run(log.run) if task.endswith(f"_{log.task}"))
     for file in sorted(log.file.parent.glob("judged_*.jsonl")):
         if file.name.endswith(others):
@@ -131,7 +131,7 @@ def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
 
 
 def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
-    """Read a file of scores lazily; a line that cannot be used is yielded as broken."""
+    """Read a score file lazily; yield an unusable line as broken."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -149,9 +149,11 @@ def _parse(line: bytes, file: str, number: int) -> ScoreLine:
         reference, reason = row.get("reference"), row.get("reason")
         scores = {name: checked_part(name, part, file, number) for name, part in parts.items()}
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
-        raise RunError(f"{location}: it is no line of scores ({type(error).__name__}), perhaps cut.") from error
+        raise RunError(
+            f"{location}: it is not a valid score line ({type(error).__name__}). Run the command again."
+        ) from error
     if not (isinstance(doc_id, int) and isinstance(name, str)):
-        raise RunError(f"{location}: it is no line of scores.")
+        raise RunError(f"{location}: it is not a valid score line. Run the command again.")
     digest = reference if isinstance(reference, str) else None
     return ScoreLine(number, doc_id, row.get("id"), name, scores, digest, str(reason or ""), identity(row.get("judge")))
 
@@ -183,11 +185,11 @@ def table(rescored: Iterable[Rescored]) -> str:
 
 
 def require_writable(logs: Iterable[TaskLog]) -> None:
-    """Check before the work begins that files can be written beside the logs; raise OutputError if not."""
+    """Check in advance that files can be written next to the logs; raise OutputError if not."""
     for folder in dict.fromkeys(log.run.folder for log in logs):
         if not os.access(folder, os.W_OK):
             raise OutputError(
-                f"No write permission for {folder}, and results are written next to the logs. Copy the folder to a "
+                f"No write permission for {folder}, but results are written next to the logs. Copy the folder to a "
                 "place where you can write and name the copy."
             )
 
@@ -195,12 +197,12 @@ def require_writable(logs: Iterable[TaskLog]) -> None:
 def write(
     rescored: Iterable[Rescored], kind: str, facts: Mapping[str, Any], say: Callable[[str], None], by: str = ""
 ) -> list[Path]:
-    """Write each log's scores and each run's results beside the logs.
+    """Write each log's scores and each run's results next to the logs.
 
     Args:
         rescored: the logs and their scores.
         kind: the beginning of the files' names, `scored` or `judged`.
-        facts: what the results hold beside the numbers.
+        facts: further fields of the results.
         say: called with a message if an earlier file is kept under another name.
         by: the judge's name, a part of the files' names; empty for `scored`.
 
@@ -232,7 +234,7 @@ def write(
 
 
 def _short(name: str) -> str:
-    """Cut a long name for a file; its digest keeps names apart that begin alike."""
+    """Shorten a long name for a file; a digest distinguishes names with the same beginning."""
     raw = name.encode()
     if len(raw) <= _LONGEST:
         return name
@@ -247,7 +249,7 @@ def _by_run(rescored: Iterable[Rescored]) -> dict[Run, list[Rescored]]:
 
 
 def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
-    """Return the parts that lm-eval's results file has too, by task."""
+    """Return the parts that lm-eval's results file also contains, by task."""
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
     for item in items:
         task, results = item.log.task, item.results
@@ -264,7 +266,7 @@ def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
 
 
 def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return rows for the task groups whose tasks are all there: the unweighted mean of the strict exact match."""
+    """Return rows for complete task groups: the unweighted mean of the strict exact match."""
     name = f"exact_match,{STRICT}"
     means = {}
     for file in sorted((yaml_folder() / "groups").glob("*.yaml")):
@@ -280,7 +282,7 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 
 def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
-    """Return True if `lines` hold every score that the earlier file holds."""
+    """Return True if `lines` contain every score of the earlier file."""
     scores = {(line["doc_id"], line["filter"]): line["scores"] for line in json.loads(strict_json(lines))}
     try:
         earlier = [json.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
@@ -316,7 +318,7 @@ def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> N
 
 
 def _read_json(file: Path) -> Mapping[str, Any]:
-    """Return the object in a JSON file, empty if there is none."""
+    """Return the object in a JSON file; empty if there is no file."""
     try:
         return as_mapping(json.loads(file.read_bytes()))
     except (OSError, ValueError, RecursionError):

@@ -97,7 +97,7 @@ def test_plots_are_written_as_png_and_svg(copied, mera_ru, tmp_path):
     svg = (tmp_path / "plots" / "scores_riddles_sample_exact_match_strict-match.svg").read_text(encoding="utf-8")
     assert "$\\frac{1}{0}$ &lt;script" in svg
     again = mera_ru("compare", *logs, "--plots", tmp_path / "plots")
-    assert (again.status, "exists and is not overwritten" in again.err) == (1, True)
+    assert (again.status, "already exists" in again.err) == (1, True)
 
 
 def test_plots_without_matplotlib_name_the_extra(results, mera_ru, tmp_path, monkeypatch):

@@ -185,7 +185,7 @@ def test_scores_against_other_references_are_not_compared(tmp_path, data, mera_r
     row = row_of(compare_runs([folder], baseline=ONE), TASK, TWO)
     assert row.score.value == 5 / 8
     assert row.difference is None
-    reason = "5 of 8 documents are scored against other references"
+    reason = "5 of 8 documents are scored against different or unknown references"
     assert reason in joined(row.why_not)
     asked = row_of(compare_runs([folder], baseline=ONE, across_settings=True), TASK, TWO)
     assert reason in joined(asked.notes)
@@ -207,7 +207,7 @@ def test_verdicts_against_other_references_are_not_compared(tmp_path, data, judg
     judged(lambda: mera_ru("judge", log_file(tmp_path / "results", TWO, TASK), "--data", other), score=0)
     row = row_of(compare_runs([tmp_path / "results"], baseline=ONE), TASK, TWO, "judge_score", AFTERWARDS)
     assert row.difference is None
-    assert "8 of 8 documents are scored against other references" in joined(row.why_not)
+    assert "8 of 8 documents are scored against different or unknown references" in joined(row.why_not)
 
 
 def test_scores_made_again_by_the_same_references_are_compared_with_logged_ones(tmp_path, data, mera_ru):

@@ -49,7 +49,7 @@ def with_other_prompts(folder):
         (with_shots, "the number of shots: 2 against 0"),
         (with_system_instruction, "the system instruction: Ты знаток. against not set"),
         (of_another_version, "the task's version: 2.0 against 1."),
-        (with_other_prompts, "60 of 60 common documents have other prompts"),
+        (with_other_prompts, "60 of 60 common documents have different prompts"),
     ],
 )
 def test_unlike_runs_are_not_compared_unless_asked(copied, mera_ru, make, reason):
@@ -72,7 +72,7 @@ def test_other_documents_are_never_compared(tmp_path):
         run(tmp_path / "results", ["riddles_closed"], model=model, data=data)
     row = row_of(compare_runs([tmp_path / "results"], across_settings=True), "riddles_closed", "org/two")
     assert row.difference is None
-    assert "no document in common" in joined(row.why_not)
+    assert "no documents in common" in joined(row.why_not)
 
 
 def test_a_prefilled_run_is_compared_with_a_plain_one_only_when_asked(copied, mera_ru):
@@ -93,7 +93,7 @@ def test_chat_templates_may_differ_and_it_is_said(copied, monkeypatch):
     run(copied, [TASK], model="org/chat-two", apply_chat_template=True)
     row = row_of(compare_runs([copied], baseline="org/chat-one"), TASK, "org/chat-two")
     assert row.difference is not None
-    assert joined(row.notes) == "the prompts hold the same questions in different chat templates"
+    assert joined(row.notes) == "the prompts contain the same questions in different chat templates"
 
 
 def other_template(self, history, add_generation_prompt=True):
@@ -122,7 +122,7 @@ SHOTS = [riddle(number) for number in range(11, 15)]
     ("settings", "reason"),
     [
         (with_the_same_shots, ""),
-        (with_other_shots, "8 of 8 common documents have other prompts"),
+        (with_other_shots, "8 of 8 common documents have different prompts"),
         (with_shots_in_one_turn, "shots as turns of a dialogue (--fewshot_as_multiturn): false against true"),
     ],
 )
@@ -163,7 +163,7 @@ def test_prompts_are_not_called_the_same_where_that_is_not_sure(tmp_path, monkey
     assert row_of(compare_runs([results], baseline="org/one"), task, "org/two").difference is not None
     edit_json(results_file(results, "org/two"), change)
     row = row_of(compare_runs([results], baseline="org/one"), task, "org/two")
-    assert joined(row.why_not) == "8 of 8 common documents have other prompts"
+    assert joined(row.why_not) == "8 of 8 common documents have different prompts"
 
 
 def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(copied, mera_ru):
@@ -199,8 +199,8 @@ def test_a_difference_over_a_part_of_what_a_score_is_over_is_marked(copied, mera
     log = log_file(copied, lacking)
     log.write_bytes(log.read_bytes()[:-300])  # the last line, a flexible one
     texts = {
-        "exact_match": f"the difference in {TASK} is over the 59 documents that both have a score for",
-        "group_exact_match": f"the difference in {TASK} is over the 19 groups that both have a score for",
+        "exact_match": f"the difference in {TASK} covers the 59 documents for which both have a score",
+        "group_exact_match": f"the difference in {TASK} covers the 19 groups for which both have a score",
     }
     logs = [log_file(copied, model) for model in (WEAK, MIDDLE)]
     data = json.loads(mera_ru("compare", *logs, "--baseline", WEAK, "--format", "json").out)

@@ -57,7 +57,7 @@ def test_a_verdict_says_the_numbers():
     told = concluded(pair_of(3, 2, 95))
     assert (
         sentence(told.verdict)
-        == "org/a and org/b cannot be told apart (1 point, p 0.71); this comparison could see 7 points."
+        == "org/a and org/b cannot be told apart (1 point, p 0.71); this comparison could detect 7 points."
     )
 
 

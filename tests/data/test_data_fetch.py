@@ -47,7 +47,7 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
     assert fetched.returncode == 0, fetched.stderr
     assert f"603 rows in test, 9 rows in shots, revision {COMMIT}" in fetched.stdout
     again = mera_ru("data", "fetch", "russian_regions", "-o", tmp_path / "data")
-    assert again.status == 1 and "exists and is not overwritten" in again.err
+    assert again.status == 1 and "already exists" in again.err
     assert unknown.returncode == 1 and "at revision nope could not be loaded" in unknown.stderr
     folder = tmp_path / "data" / "RussianRegions"
     meta = json.loads((folder / "dataset_meta.json").read_text())

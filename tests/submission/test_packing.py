@@ -117,7 +117,7 @@ def test_keys_in_the_model_arguments_are_not_packed(logs, mera_ru, tmp_path):
 def test_an_existing_file_is_kept(short, mera_ru, tmp_path):
     (tmp_path / "submission.zip").write_bytes(b"mine")
     outcome = mera_ru("submit", short)
-    assert outcome.status == 1 and "submission.zip exists and is not overwritten" in outcome.err
+    assert outcome.status == 1 and "submission.zip already exists" in outcome.err
     assert (tmp_path / "submission.zip").read_bytes() == b"mine"
 
 

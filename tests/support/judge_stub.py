@@ -97,7 +97,7 @@ class StubJudge:
 
     @property
     def questions(self) -> list[str]:
-        """The messages without the trial question."""
+        """The messages without the test question."""
         return [message for message in self.messages if "Зимой и летом одним цветом" not in message]
 
     async def _serve(self) -> None:

@@ -1,11 +1,11 @@
-"""The HTML report of a comparison: one file that needs no network.
+"""Build the HTML report of a comparison: one file that needs no network.
 
-    __init__.py  the file: data, style and script together, under a policy that lets nothing else in
+    __init__.py  the file: data, style and script together, under a policy that blocks everything else
     plots.py     the plots as PNG and SVG, with matplotlib
     assets/      the page's skeleton, style, texts in Russian and English, and script
 
-Data and responses are hostile text. They are in the file as JSON that cannot end its element, or packed as base64, and
-the script puts them on the page as text alone.
+Data and responses are hostile text. The file holds them as JSON that cannot end its element, or packed as base64, and
+the script adds them to the page only as text.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from mera_ru_tasks.textutil import encodable, strict_json
 
 _ASSETS = Path(__file__).parent / "assets"
 
-# In the order in which they need each other.
+# In order of dependency.
 _SCRIPTS = ("dom.js", "plot.js", "board.js", "parts.js", "browser.js", "main.js")
 
-# Higher levels take three times as long for a tenth of the size.
+# Higher levels take three times as long to save a tenth of the size.
 _COMPRESSION = 3
 
-# What could end the element that holds JSON, or a line of it in old readers. Inside JSON these stand in strings alone.
+# Characters that could end the JSON's element, or a line in old parsers. JSON contains them only inside strings.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -75,7 +75,7 @@ def build(comparison: Comparison) -> str:
 
 
 def _data(comparison: Comparison) -> dict[str, Any]:
-    """What the page shows; models by their labels alone, since a name can be a path on the user's machine."""
+    """Return the page's data; models have only labels, since a name can be a path on the user's machine."""
     data = to_data(comparison)
     models = [
         {**model, "runs": [{**run, "model_name": model["label"]} for run in model["runs"]]} for model in data["models"]
@@ -84,7 +84,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _russian(comparison: Comparison) -> dict[str, str]:
-    """Return the notes in Russian, by their English texts, which the data hold."""
+    """Return the Russian notes by their English texts, which the data contain."""
     rows = (*comparison.rows, *comparison.means)
     russian = {
         sentence(one, shared=True): sentence(one, RUSSIAN, shared=True)
@@ -108,7 +108,7 @@ def _json(value: Any) -> str:
 
 
 def _packed(value: Any) -> str:
-    """JSON, deflated, as base64: a fraction of the size, and without a character that HTML knows."""
+    """Return data as compressed JSON in base64: much smaller, and without characters special to HTML."""
     return base64.b64encode(zlib.compress(_json(value).encode(), _COMPRESSION)).decode("ascii")
 
 
@@ -126,28 +126,28 @@ def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-# So much of a question stands in the list of documents.
+# The number of characters of a question in the list of documents.
 _TITLE = 160
 
 _ANSWER_FIELDS = "model prompt response strict flexible right right_flexible answered verdicts".split()
 
 
 class _Strings:
-    """A table of texts, each once."""
+    """A table of texts that stores each text once."""
 
     def __init__(self) -> None:
         self.table: dict[str, int] = {}
 
     def add(self, text: str) -> int:
-        """The text's place in the table."""
+        """Return the text's index in the table."""
         return self.table.setdefault(text, len(self.table))
 
 
 def pack(comparison: Comparison) -> dict[str, Any]:
     """All documents with all answers, as JSON data.
 
-    A prompt is a list of texts to be joined: the document's question, which models share, and what stands before and
-    after it. An answer is a list in the order of `answer_fields`; texts are places in `strings`.
+    A prompt is a list of texts to join: the document's question, which models share, and the texts before and after it.
+    An answer is a list in the order of `answer_fields`; texts are indices into `strings`.
     """
     strings = _Strings()
     documents: dict[tuple[str, str], dict[str, Any]] = {}
@@ -183,7 +183,7 @@ def _document(entry: Entry, answer: Answer, task: int, strings: _Strings) -> dic
 
 
 def _title(inputs: Mapping[str, str]) -> str:
-    """What tells one document from the others; all inputs where none is known to."""
+    """Return the inputs that distinguish a document from others; all inputs if none are known to."""
     names = ("question", "enantiosemic_word", "text", "lang_unit", "example_text", "region", "option_a")
     known = [inputs[name] for name in names if inputs.get(name)]
     text = " · ".join(" ".join(value.split()) for value in known or inputs.values())

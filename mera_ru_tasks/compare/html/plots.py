@@ -1,4 +1,4 @@
-"""The report's plots as PNG and SVG files, drawn by matplotlib."""
+"""Draw the report's plots as PNG and SVG files with matplotlib."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mera_ru_tasks.textutil import printable
 
 FORMATS = ("png", "svg")
 
-# Inches: the width, a row's height, and what a panel needs for its title and axis.
+# Inches: the width, a row's height, and a panel's space for title and axis.
 _WIDTH, _ROW, _GAP = 7.0, 0.32, 0.8
 _INK, _LINE, _DOT = "#1b1f24", "#9aa4b0", "#1f5fbf"
 
@@ -30,9 +30,9 @@ class Panel:
 
     Attributes:
         title: its title.
-        rows: what is drawn, from top to bottom.
-        reference: where a dashed line stands; None for none.
-        low: where the axis begins; None for an axis that fits and has 0 in its middle.
+        rows: the intervals to draw, from top to bottom.
+        reference: the position of a dashed line; None for no line.
+        low: the start of the axis; None for an axis that fits the data and is centred at 0.
     """
 
     title: str
@@ -42,7 +42,7 @@ class Panel:
 
 
 def require_matplotlib() -> None:
-    """Raise RunError where matplotlib is not installed."""
+    """Raise RunError if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -52,18 +52,18 @@ def require_matplotlib() -> None:
 
 
 def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write every plot into `folder`, which is made where it is not there; a file there is never overwritten.
+    """Write every plot into `folder`, creating it if necessary; existing files are never overwritten.
 
     Returns:
         The files written.
 
     Raises:
-        RunError: a file of one of these names exists.
+        RunError: a file with one of these names exists.
     """
     plots = dict(_plots(comparison))
     files = [folder / f"{name}.{ending}" for name in plots for ending in FORMATS]
     if there := [file for file in files if file.exists()]:
-        raise RunError(f"{there[0]} exists and is not overwritten. Name another folder with --plots, or delete it.")
+        raise RunError(f"{there[0]} already exists. Choose another folder with --plots, or delete the file.")
     folder.mkdir(parents=True, exist_ok=True)
     for name, panels in plots.items():
         _draw(panels, [folder / f"{name}.{ending}" for ending in FORMATS])
@@ -71,7 +71,7 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
 
 
 def _plots(comparison: Comparison) -> Iterator[tuple[str, Sequence[Panel]]]:
-    """The plots by their file's name."""
+    """Return the plots by file name."""
     rows = [*comparison.means, *comparison.rows]
     for task, metric, pipeline in dict.fromkeys((row.task, row.metric, row.filter) for row in rows):
         own = [row for row in rows if (row.task, row.metric, row.filter) == (task, metric, pipeline)]
@@ -110,7 +110,7 @@ def _draw(panels: Sequence[Panel], files: Sequence[Path]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    # Names are no formulas, text in SVG stays text, and the same data give the same file.
+    # Names are not parsed as formulas, text in SVG stays text, and equal data give equal files.
     with rc_context({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "mera-ru-tasks"}):
         heights = [len(panel.rows) * _ROW for panel in panels]
         height = sum(heights) + _GAP * len(panels)
@@ -120,7 +120,7 @@ def _draw(panels: Sequence[Panel], files: Sequence[Path]) -> None:
         left = (0.3 + 0.085 * longest) / _WIDTH
         bottom = height
         for panel, own in zip(panels, heights, strict=True):
-            # Placed by hand: a layout engine would take most of the time.
+            # Manual layout: a layout engine would take most of the time.
             bottom -= own + _GAP
             box = (left, (bottom + _GAP / 2) / height, 0.97 - left, own / height)
             _draw_panel(panel, figure.add_axes(box))
@@ -132,7 +132,7 @@ def _draw(panels: Sequence[Panel], files: Sequence[Path]) -> None:
 
 
 def _label(name: str) -> str:
-    """A model's name as a label; of a long one the end, which tells it from others."""
+    """Return a model's name as a label; a long name is shortened to its end, which distinguishes it."""
     name = printable(name).replace("\n", " ")
     return name if len(name) <= 40 else "…" + name[-39:]
 

@@ -2,7 +2,7 @@
 
 A response travels through the packages in this order:
 
-    data/         rows from a folder or the hub, checked and described; what each benchmark is
+    data/         rows from a folder or the hub, checked and described; the benchmarks' definitions
     harness/      lm-eval's tasks, filters, prompts and few-shot examples; the patches of lm-eval
     scoring/      a response becomes an extracted answer, and an answer becomes scores (no lm-eval needed)
     logs/         lm-eval's logs: found, read and scored again

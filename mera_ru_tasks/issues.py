@@ -1,4 +1,4 @@
-"""The one type for everything that is wrong or noteworthy, and the exceptions for mistakes that a user can fix."""
+"""Define `Issue`, the type for everything wrong or noteworthy, and exceptions for mistakes that users can fix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Location:
-    """Where an issue is, for issues that a program looks up by row or field. As text: `test.json, row 3 (id 7), …`.
+    """The location of an issue, for programs that look it up by row or field. As text: `test.json, row 3 (id 7), …`.
 
     Attributes:
         file: the file, folder, hub split or archive entry.
@@ -62,16 +62,16 @@ class Location:
 
 @dataclass(frozen=True)
 class Issue:
-    """One thing that is wrong or worth knowing. Checks return issues as values; commands decide what to do with them.
+    """An error, warning or note. Checks return issues as values; commands decide what to do with them.
 
     Attributes:
-        code: what kind of issue it is, in kebab case (`duplicate-id`). Tests and callers match on it.
+        code: the kind of issue, in kebab case (`duplicate-id`). Tests and callers match on it.
         severity: `error` stops a run or a submission, `warning` does not, `note` is only information.
         location: the file, row, field, task or model: a `Location`, or text such as `riddles_closed: results.json`.
         message: what is wrong, without a final full stop.
         hint: how to fix it, as one or more sentences; empty if there is nothing to do.
-        count: how many rows it is about, if more than the one in `location`.
-        values: what the message is made of, by name, for issues whose texts exist in several languages.
+        count: the number of affected rows, if more than the one in `location`.
+        values: the values in the message, by name, for issues with texts in several languages.
     """
 
     code: str

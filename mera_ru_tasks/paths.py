@@ -1,4 +1,4 @@
-"""Where files are, and how to write them so that each is whole or absent."""
+"""Locate files, and write files so that each is complete or absent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def yaml_folder() -> Path:
-    """Return the folder with the task YAML files: inside the package when installed, beside it in a checkout."""
+    """Return the folder with the task YAML files: inside the package when installed, next to it in a checkout."""
     installed = _PACKAGE / "yaml_tasks"
     return installed if installed.is_dir() else _PACKAGE.parent / "yaml_tasks"
 
@@ -54,9 +54,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def write_whole(file: Path, content: bytes, *, replace: bool = False) -> None:
-    """Write a file: next to its place first, then move it there.
+    """Write a temporary file next to the target, then move it there.
 
-    Unfinished files that a killed process of this machine left for the same place are removed.
+    Unfinished files that killed processes on this machine left for the same target are removed.
 
     Args:
         file: the file.
@@ -64,7 +64,7 @@ def write_whole(file: Path, content: bytes, *, replace: bool = False) -> None:
         replace: True to replace an existing file.
 
     Raises:
-        OutputError: the file exists, or it cannot be written; nothing is left of it then.
+        OutputError: the file exists or cannot be written; no partial file is left.
     """
     _remove_unfinished(file)
     part = file.with_name(f"{file.name}{_suffix(os.getpid())}")
@@ -94,8 +94,8 @@ def _explain(file: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError):
         return f"{file} already exists. Choose another file, or delete it."
     if error.errno in _FULL:
-        return f"Cannot write {file}: the disk is full. Free some space and run again, or name another place."
-    return f"Cannot write {file}: {error.strerror or error}. Name another place, or correct this one."
+        return f"Cannot write {file}: the disk is full. Free some space and run again, or choose another location."
+    return f"Cannot write {file}: {error.strerror or error}. Choose another location, or fix this one."
 
 
 def _move_to_free_place(part: Path, file: Path) -> None:

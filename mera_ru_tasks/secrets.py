@@ -1,4 +1,4 @@
-"""Which text counts as a secret: keys, tokens and passwords in the settings that lm-eval copies into its results."""
+"""Find secrets: keys, tokens and passwords in the settings that lm-eval copies into its results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# A shorter API key is a placeholder (`none`, `EMPTY`) or a word, and replacing it everywhere would damage other text.
+# A shorter API key is a placeholder (`none`, `EMPTY`) or a word; replacing it everywhere would damage other text.
 SHORTEST_KEY = 6
 
 # The last word of a setting's name that holds a secret, as in `hf_token` and `azure_api_key`; not `max_gen_toks`.

@@ -1,4 +1,4 @@
-"""Text for terminals, messages and files. Data and responses are hostile: they must not control a terminal."""
+"""Format text for terminals, messages and files. Data and responses are hostile and must not control a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# A lone surrogate: half of a character, which JSON and Python strings can hold but no file or request can.
+# A lone surrogate: half a character, which JSON and Python strings can hold but files and requests cannot.
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -21,10 +21,10 @@ _WIDE = 160
 
 
 def strict_json(value: Any, **options: Any) -> str:
-    """Return JSON that every program reads: numbers that are none (NaN, infinities) become null.
+    """Return JSON that every program can read: NaN and infinities become null.
 
     Args:
-        value: what `json.dumps` takes.
+        value: any value that `json.dumps` accepts.
         options: further arguments of `json.dumps`.
     """
     try:
@@ -57,12 +57,12 @@ def in_json(text: str) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the known names closest to an unknown one, or with all of them if none is close."""
+    """Return a sentence with the known names closest to an unknown one, or with all names if none is close."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
     if near:
         return f"Did you mean {' or '.join(map(repr, near))}?"
-    return f"There are: {', '.join(names)}."
+    return f"Available: {', '.join(names)}."
 
 
 def say(text: object) -> None:
@@ -71,7 +71,7 @@ def say(text: object) -> None:
 
 
 def cell(text: object) -> Text:
-    """Return a table cell that shows the text as it is, without interpreting markup in it."""
+    """Return a table cell that shows the text literally, without interpreting markup."""
     from rich.text import Text
 
     return Text(printable(text))

@@ -1,4 +1,4 @@
-"""The command `mera-ru`: each file in this folder holds one command, or two about one thing.
+"""Define the command `mera-ru`: each file in this folder holds one command, or several related ones.
 
 A command parses its arguments and prints. The work is done by other packages, which it imports inside its function, so
 that `--help` and shell completion stay quick.
@@ -24,7 +24,7 @@ app = typer.Typer(
     name="mera-ru",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    # Plain help keeps the line breaks of the examples and is twice as fast: rich would load a Markdown parser.
+    # Plain help keeps the examples' line breaks and is twice as fast: rich would load a Markdown parser.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Russian benchmarks of MERA Text 2.0 for lm-evaluation-harness.",
@@ -32,13 +32,13 @@ app = typer.Typer(
     "`lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
-app.command(context_settings=tasks.RUN_SETTINGS, short_help="Run lm-eval on these tasks, with a quicker start.")(
+app.command(context_settings=tasks.RUN_SETTINGS, short_help="Run lm-eval on these tasks, with a faster start.")(
     tasks.run
 )
 app.command(short_help="Score logged responses again, without the model.")(score.score)
-app.command(short_help="Have an LLM judge logged responses.")(judge.judge)
-app.command(short_help="Compare models by their runs; make a report.")(compare.compare)
-app.command(short_help="Say what a comparison can see, before the run.")(compare.power)
+app.command(short_help="Judge logged responses with an LLM.")(judge.judge)
+app.command(short_help="Compare models by their runs; create a report.")(compare.compare)
+app.command(short_help="Estimate what a comparison can detect, before the run.")(compare.power)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
 app.command(short_help="List the tasks, their data and sizes.")(tasks.tasks)

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the checks on them."""
+"""Define and check arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mera_ru_tasks.logs.lmeval import TaskLog
     from mera_ru_tasks.logs.rescore import Responses
 
-RUN_HELP = "lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is taken."
+RUN_HELP = "lm-eval's output folder, a model's folder in it, or log files. The newest run of each task is used."
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", show_default=False, help=RUN_HELP)]
 References = Annotated[
@@ -33,7 +33,7 @@ References = Annotated[
 
 
 def note_unused_data(logs: Sequence[TaskLog], data: Path | None) -> None:
-    """Print for which logs `--data` is not used: those of the shipped sample tasks."""
+    """Print the logs for which `--data` is not used: those of the shipped sample tasks."""
     from mera_ru_tasks.logs.rescore import has_shipped_data
 
     shipped = sorted({log.task for log in logs if has_shipped_data(log)})
@@ -42,13 +42,13 @@ def note_unused_data(logs: Sequence[TaskLog], data: Path | None) -> None:
 
 
 def read_usable_responses(logs: Sequence[TaskLog]) -> tuple[list[Responses], bool]:
-    """Read the logs' responses, and print what is wrong with the logs to standard error.
+    """Read the logs' responses, and print issues in the logs to standard error.
 
     Returns:
-        The responses of the logs whose numbers may be shown, and True if these are all.
+        The responses of the logs whose numbers may be shown, and True if no log was left out.
 
     Raises:
-        RunError: there are none.
+        RunError: no log is usable.
     """
     from mera_ru_tasks.logs.rescore import read_responses
 
@@ -57,7 +57,7 @@ def read_usable_responses(logs: Sequence[TaskLog]) -> tuple[list[Responses], boo
         print(printable(f"{issue.severity.capitalize()}: {issue}"), file=sys.stderr)
     usable = [one for one in found if not errors(one.issues)]
     if not usable:
-        raise RunError("No log can be scored; the messages above say why.")
+        raise RunError("No log can be scored; see the messages above.")
     return usable, len(usable) == len(found)
 
 
@@ -78,4 +78,4 @@ def require_new(file: Path, *, force: bool | None = None) -> None:
     if not folder.is_dir():
         raise OutputError(f"Cannot write {file}: the folder {folder} does not exist. Create it, or use another -o.")
     if not os.access(folder, os.W_OK):
-        raise OutputError(f"Cannot write {file}: no write permission for {folder}. Name another folder with -o.")
+        raise OutputError(f"Cannot write {file}: no write permission for {folder}. Choose another folder with -o.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(str, Enum):
-    """How a comparison is shown."""
+    """The output format of a comparison."""
 
     table = "table"
     markdown = "markdown"
@@ -48,19 +48,19 @@ def compare(
             metavar="[NAME=]RUN",
             show_default=False,
             help="lm-eval's output folders, models' folders in them, or log files. The newest log of each model and "
-            "task is taken. NAME tells runs of one model apart, such as two checkpoints.",
+            "task is used. NAME distinguishes runs of one model, such as two checkpoints.",
         ),
     ],
     baseline: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Compare the other models with this one only; default: compare all pairs, and mark models that cannot "
+            help="Compare the other models only with this one; default: compare all pairs, and mark models that cannot "
             "be told apart by a common letter.",
         ),
     ] = None,
     form: Annotated[
-        Format | None, typer.Option("--format", help="Default: what FILE's ending says, else table.")
+        Format | None, typer.Option("--format", help="Default: inferred from FILE's extension, otherwise table.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -92,8 +92,8 @@ def compare(
         bool,
         typer.Option(
             "--pool",
-            help="Make one row of all runs of a model with the same settings; default: only of runs with different "
-            "sampling seeds, and otherwise the newest run.",
+            help="Combine all runs of a model with the same settings into one row; default: combine only runs with "
+            "different sampling seeds, otherwise use the newest run.",
         ),
     ] = False,
     published: Annotated[
@@ -111,7 +111,7 @@ def compare(
         typer.Option(
             "--across-settings",
             help="Also compare prefilled with plain runs, and runs with other prompts, shots, versions or limits, on "
-            "the documents that both have; the tables mark it.",
+            "their common documents; the tables mark this.",
         ),
     ] = False,
 ) -> None:
@@ -131,14 +131,16 @@ def compare(
     if form is None:
         form = _BY_ENDING.get(output.suffix.lower(), Format.table) if output else Format.table
     if form is Format.html and output is None:
-        raise typer.BadParameter("name the report's file with -o", param_hint="--format html")
+        raise typer.BadParameter("set the report's file with -o", param_hint="--format html")
     if form is Format.table and output is not None:
         raise typer.BadParameter(
-            "the table is for the terminal; end FILE in .md, .csv, .json, .tex or .html, or name a --format",
+            "the table is for the terminal; give FILE the extension .md, .csv, .json, .tex or .html, or set --format",
             param_hint="--output",
         )
     if output is not None and _BY_ENDING.get(output.suffix.lower(), form) is not form:
-        raise typer.BadParameter(f"{output} would not hold {form.value}; let its ending say so", param_hint="--format")
+        raise typer.BadParameter(
+            f"the extension of {output} does not match {form.value}; change one of them", param_hint="--format"
+        )
     if output is not None:
         require_new(output, force=force)
     if plots is not None:
@@ -162,18 +164,18 @@ def compare(
     if plots is not None:
         from mera_ru_tasks.compare.html.plots import write_plots
 
-        _note(f"Wrote {len(write_plots(comparison, plots))} files of plots into {plots}.")
+        _note(f"Wrote {len(write_plots(comparison, plots))} plot files to {plots}.")
 
 
 def _named(runs: Sequence[Path]) -> tuple[dict[Path, str], list[Path]]:
-    """Take `NAME=RUN` apart; what exists as it stands is a path."""
+    """Split `NAME=RUN`; treat the whole text as a path if that path exists."""
     names: dict[Path, str] = {}
     paths = []
     for run in runs:
         name, equals, rest = str(run).partition("=")
         path = Path(rest) if name and equals and rest and not run.exists() else run
         if path is not run and names.setdefault(path, name) != name:
-            raise typer.BadParameter(f"{path} is named both {names[path]} and {name}", param_hint="RUN")
+            raise typer.BadParameter(f"{path} has two names, {names[path]} and {name}", param_hint="RUN")
         paths.append(path)
     return names, paths
 
@@ -220,7 +222,7 @@ def _text(comparison: Comparison, form: Format) -> str:
 
 
 def _note(text: str) -> None:
-    """Tell something beside the result, which may go down a pipe."""
+    """Print a message to standard error, since standard output may be piped."""
     print(printable(text), file=sys.stderr)
 
 
@@ -235,7 +237,7 @@ def power(
         ),
     ] = None,
     accuracy: Annotated[
-        float, typer.Option(min=0.0, max=0.999, help="The accuracy that you expect of the worse model.")
+        float, typer.Option(min=0.0, max=0.999, help="The expected accuracy of the worse model.")
     ] = 0.5,
     difference: Annotated[
         float | None,
@@ -243,21 +245,23 @@ def power(
             min=0.0001,
             max=1.0,
             show_default=False,
-            help="A difference that you want to see, such as 0.03: say how many documents it takes.",
+            help="The difference to detect, such as 0.03: print the number of documents needed.",
         ),
     ] = None,
     agreement: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="The part of the documents on which the models succeed or fail together."),
+        typer.Option(min=0.0, max=1.0, help="The share of documents on which the models succeed or fail together."),
     ] = 0.5,
-    icc: Annotated[float, typer.Option(min=0.0, max=1.0, help="The correlation of two documents of a group.")] = 0.2,
+    icc: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The correlation between two documents in a group.")
+    ] = 0.2,
     comparisons: Annotated[
         int, typer.Option(min=1, help="The number of comparisons to correct for, such as 6 for all pairs of 4 models.")
     ] = 1,
 ) -> None:
-    """Say before a run which difference between two models it can see, or how many documents a difference takes.
+    """Estimate which difference between two models a run can detect, or how many documents a difference needs.
 
-    A comparison sees a difference if it finds it with a probability of 80%, in exact match, in the mean over the tasks.
+    A comparison detects a difference if it finds it with a probability of 80% in the mean exact match over the tasks.
 
     \b
     Examples:
@@ -272,20 +276,21 @@ def power(
     subject = f"{_list(sizes)} documents, accuracy {accuracy:g}"
     seen = planning.detectable(sizes, accuracy, **options)
     if seen is None:
-        say(f"{subject}: this comparison can see no difference.")
+        say(f"{subject}: this comparison cannot detect any difference.")
     else:
-        say(f"{subject}: this comparison can see {100 * seen:.1f} points.")
+        say(f"{subject}: this comparison can detect {100 * seen:.1f} points.")
     if difference is None:
         return
     if difference > 1 - accuracy:
         raise typer.BadParameter(
-            f"no model is better than {accuracy:g} by {difference:g}; scores end at 1", param_hint="--difference"
+            f"a model cannot be better than {accuracy:g} by {difference:g}, because scores end at 1",
+            param_hint="--difference",
         )
     points = f"{100 * difference:g}"
     found = planning.power(sizes, accuracy, difference, **options)  # type: ignore[arg-type]
     say(f"It finds a difference of {points} points with a probability of {found:.0%}.")
     enough = planning.needed(sizes, accuracy, difference, **options)
-    say(f"To see {points} points takes {_list(enough) if enough else 'more than a thousand times as many'} documents.")
+    say(f"To detect {points} points, run {_list(enough) if enough else 'over a thousand times as many'} documents.")
 
 
 def _size(text: str) -> Size:
@@ -297,7 +302,7 @@ def _size(text: str) -> Size:
         raise typer.BadParameter(f"{text!r} is not a size such as 500 or 201x3", param_hint="SIZE")
     if int(found[1]) < FEWEST_CLUSTERS:
         raise typer.BadParameter(
-            f"{text} is too small: a verdict takes {FEWEST_CLUSTERS} independent documents or groups", param_hint="SIZE"
+            f"{text} is too small: a verdict needs {FEWEST_CLUSTERS} independent documents or groups", param_hint="SIZE"
         )
     return Size(int(found[1]), int(found[2] or 1))
 

@@ -34,20 +34,22 @@ def check(
             metavar="PATH|BENCHMARK",
             show_default=False,
             help="A data folder, one benchmark's folder, the YAML file of a custom task, or the name of a benchmark or "
-            "task (whose data are found as in a run: MERA_RU_DATA, else the hub).",
+            "task (its data are found as in a run: MERA_RU_DATA, otherwise the hub).",
         ),
     ],
     benchmark: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The benchmark that the folder PATH holds, if its name does not say it."),
+        typer.Option(metavar="NAME", help="The benchmark in the folder PATH, if the folder's name does not show it."),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="For people or for machines.")] = Format.table,
-    counts: Annotated[bool, typer.Option("--counts", help="Show what the data contain, also if all is well.")] = False,
+    format: Annotated[Format, typer.Option("--format", help="Text for people or JSON for machines.")] = Format.table,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Show what the data contain even if there are no issues.")
+    ] = False,
 ) -> None:
-    """Check every row of the data, and count what they contain.
+    """Check every row of the data, and count their contents.
 
-    Errors stop a run; if there are any, all are listed and the exit status is 1. Warnings do not stop a run. Data
-    without either get one line.
+    Errors stop a run; if there are any, all are listed and the exit status is 1. Warnings do not stop a run. If there
+    are no issues, one line is printed.
 
     \b
     Examples:
@@ -87,8 +89,8 @@ def fetch(
 ) -> None:
     """Save a hub dataset for offline machines.
 
-    The files have the authors' layout. dataset_meta.json names the revision, SHA256SUMS holds the files' checksums;
-    `mera-ru data check` compares them.
+    The files have the authors' layout. dataset_meta.json contains the revision and SHA256SUMS the checksums, which
+    `mera-ru data check` verifies.
 
     \b
     Examples:
@@ -121,7 +123,7 @@ def show(
         int | None, typer.Option("--id", metavar="N", help="The document's id; default: the first of the test split.")
     ] = None,
     response: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A model's response, to see its answer and scores.")
+        str | None, typer.Option(metavar="TEXT", help="A model's response, to show its extracted answer and scores.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -189,7 +191,7 @@ def _print_issues(issues: Sequence[Issue]) -> None:
 
     by_file: dict[str, list[tuple[Location, Issue]]] = {}
     for issue in issues:
-        if issue.code == "unreadable":  # the message says it all
+        if issue.code == "unreadable":  # the message is sufficient
             say(f"- {issue.message}")
         elif isinstance(issue.location, Location):
             by_file.setdefault(issue.location.file, []).append((issue.location, issue))

@@ -14,7 +14,7 @@ from mera_ru_tasks.textutil import printable, say
 
 
 def judge(run: Runs, data: References = None) -> None:
-    """Have an LLM judge logged responses, without running the model again.
+    """Judge logged responses with an LLM, without running the model again.
 
     The judge is any server that speaks OpenAI's chat protocol. Name it in LM_EVAL_JUDGE_API_BASE and
     LM_EVAL_JUDGE_MODEL, and its key, if it needs one, in LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The run must have
@@ -47,7 +47,7 @@ def judge(run: Runs, data: References = None) -> None:
 
 @contextlib.contextmanager
 def _shown_log() -> Iterator[None]:
-    """Show the closing lines and warnings, which in the harness are lines of lm-eval's log."""
+    """Show the final lines and warnings, which lm-eval's log shows during a run."""
     logger = logging.getLogger("lm_eval.mera_ru_tasks")
     handler, level = _StandardError(), logger.level
     logger.addHandler(handler)

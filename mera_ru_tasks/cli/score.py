@@ -11,7 +11,7 @@ from mera_ru_tasks.textutil import say
 def score(run: Runs, data: References = None) -> None:
     """Score logged responses again, without the model and without a judge.
 
-    Use it if reference answers arrived after the run, or for logs of an earlier release. The run must have kept its
+    Use this if reference answers arrived after the run, or for logs from an earlier release. The run must have kept its
     responses (--log_samples). Writes scored_TASK_DATE.jsonl and scored_results_DATE.json next to the logs.
 
     \b

@@ -28,7 +28,7 @@ def submit(
         "submission.zip"
     ),
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model to submit, if RUN holds several.")
+        str | None, typer.Option(metavar="NAME", help="The model to submit, if RUN contains several.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -46,7 +46,9 @@ def submit(
             help="Pack this custom task instead of the leaderboard's tasks. Repeat the option for several tasks.",
         ),
     ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Pack what exists, even if something is missing.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Pack the existing parts even if others are missing.")
+    ] = False,
     into: Annotated[
         Path | None,
         typer.Option(
@@ -75,7 +77,7 @@ def submit(
     """  # noqa: D301 (\b, for the help's layout, is the control character)
     if check is not None:
         if run or into:
-            raise typer.BadParameter("it checks one archive; name neither RUN nor --into", param_hint="--check")
+            raise typer.BadParameter("it checks one archive; omit RUN and --into", param_hint="--check")
         _check(check, data, task or [])
         return
     if not run:
@@ -105,7 +107,7 @@ def _pack(
     stopping = draft.stopped_by(partial)
     if stopping:
         is_incomplete = all(issue.code in INCOMPLETE for issue in stopping) and draft.answers
-        way_out = " To pack what exists anyway, add --partial." if is_incomplete else ""
+        way_out = " To pack the existing parts anyway, add --partial." if is_incomplete else ""
         say(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)
     archive, issues = pack.build_into(into, draft.answers) if into else (pack.build(draft.answers), [])
@@ -114,7 +116,7 @@ def _pack(
     pack.write(archive, output)
     say(f"\nWrote {output}.")
     if draft.stopped_by(partial=False):
-        say("Something is missing from it (see above). The leaderboard rejects such a file: complete it first.")
+        say("The archive is incomplete (see above). The leaderboard rejects incomplete archives: complete it first.")
         return
     if into is None and not tasks:
         say("MERA Text 2.0 has twelve tasks. To add these to an archive with the others, use --into FILE.")

@@ -35,7 +35,7 @@ def path() -> None:
 def tasks() -> None:
     """List the tasks with the source of their data and the number of documents.
 
-    The data are found as in a run: MERA_RU_DATA, else the hub. Nothing is downloaded.
+    The data are found as in a run: MERA_RU_DATA, otherwise the hub. Nothing is downloaded.
 
     \b
     Example:
@@ -54,7 +54,7 @@ def tasks() -> None:
 
 
 def _describe(name: str, file: Path) -> tuple[str, str]:
-    """Return where a task's data come from and how many documents it has, or what a group consists of."""
+    """Return where a task's data come from and how many documents it has, or the tasks of a group."""
     from mera_ru_tasks.data.custom import read_task_file
     from mera_ru_tasks.data.load import find_source_by_name
 
@@ -84,7 +84,7 @@ def _data(source: Source, split: str, *, shipped: bool = False) -> tuple[str, st
 
 # --- doctor ----------------------------------------------------------------------------------------------------------
 
-# What each package is for.
+# The purpose of each package.
 _PACKAGES = {
     "lm-eval": "runs",
     "datasets": "data",
@@ -99,7 +99,7 @@ _PACKAGES = {
 def doctor() -> None:
     """Check the installation and the settings: versions, start-up hook, data, judge and caches.
 
-    Nothing is downloaded, and no server is asked. The exit status is 1 if there is something to fix.
+    Nothing is downloaded, and no server is contacted. The exit status is 1 if there is something to fix.
 
     \b
     Example:
@@ -158,7 +158,7 @@ def _sources() -> Iterator[str | Issue]:
             yield f"{benchmark.name}: {place}; documents: {rows}"
         except DataError as error:
             if named and benchmark in LEADERBOARD:
-                hint = f"For a check of every row run `mera-ru data check {named}`."
+                hint = f"To check every row, run `mera-ru data check {named}`."
                 yield Issue("data", "error", benchmark.name, str(error).removesuffix("."), hint)
             else:
                 yield f"{benchmark.name}: {str(error).partition('. ')[0]}"
@@ -175,7 +175,7 @@ def _judge() -> Iterator[str | Issue]:
     if settings is None:
         yield "not configured"
         return
-    yield f"{settings.model} at {settings.api_base}; a run asks a trial question first"
+    yield f"{settings.model} at {settings.api_base}; a run asks a test question first"
     size = f"{settings.cache.stat().st_size:,} bytes" if settings.cache.is_file() else "not created yet"
     yield f"cache of verdicts: {settings.cache}, {size}"
     existing = next(folder for folder in settings.cache.absolute().parents if folder.exists())
@@ -192,10 +192,10 @@ RUN_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_
 def run(
     context: typer.Context,
     no_log_samples: Annotated[
-        bool, typer.Option("--no-log-samples", help="Do not keep the responses although --output_path is given.")
+        bool, typer.Option("--no-log-samples", help="Do not keep the responses even if --output_path is given.")
     ] = False,
 ) -> None:
-    """Run lm-eval on these tasks: `lm_eval run` with a quicker start, because it skips lm-eval's other tasks.
+    """Run lm-eval on these tasks: `lm_eval run` with a faster start, because it skips lm-eval's other tasks.
 
     \b
     Example:

@@ -20,7 +20,7 @@ class AnswerFormat:
         choices: the option letters, in order; empty if the answer is a word or a phrase.
         max_choices: the largest number of letters in an answer; 0 for a phrase.
         with_phrase: True if a phrase follows the letter (`Б; лужа`).
-        whole: True if a reference without letters is one text. Otherwise it lists accepted answers, separated by `;`.
+        whole: True if a reference without letters is one text; False if it lists accepted answers, separated by `;`.
     """
 
     choices: str = ""
@@ -34,16 +34,16 @@ class AnswerFormat:
         return not self.choices and not self.whole
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the format as a document holds it: `whole` only if it is True."""
+        """Return the format in the form stored in documents, with `whole` only if it is True."""
         return {name: value for name, value in vars(self).items() if name != "whole" or value}
 
     @classmethod
     def of(cls, doc: Mapping[str, Any]) -> AnswerFormat:
-        """Return the format that the loader wrote into a document."""
+        """Return the format that the loader stored in a document."""
         return _answer_format(**doc["answer_format"])
 
 
-# A run has few formats and reads them several times for each document.
+# A run has few formats and needs them several times for each document.
 _answer_format = functools.lru_cache(AnswerFormat)
 
 PHRASE = AnswerFormat()
@@ -58,20 +58,20 @@ class Benchmark:
     """One dataset: of MERA Text 2.0, or a custom one in the same format (see `custom`).
 
     Attributes:
-        name: our name, also that of its folder in a local data folder.
+        name: our name, also the name of its folder in a local data folder.
         title: the authors' name, which is the name of their folder and of the submission file.
         hub: the dataset's name on the Hugging Face hub; None if it is not on the hub.
         folders: the names of its folder in a local data folder, in any case.
         inputs: the `inputs` fields that every row must fill.
-        meta: the integer `meta` fields that every row must have, beside `id`.
+        meta: the integer `meta` fields that every row must have, besides `id`.
         type_field: the `meta` field that holds a row's type; None if there are no types.
-        formats: the answer format for each type; for the type None that of all other types, or of all rows if there are
-            no types.
+        formats: the answer format for each type; None is the key for all other types, or for all rows if there are no
+            types.
         test_size: the number of test rows of each type according to the card.
         path: the folder of a custom dataset, which needs no data folder around it.
-        options: how the names of the inputs begin that hold the options, if rows have different numbers of them.
-        has_text_types: True if types are texts, as they can be in a custom dataset.
-        prompts: the prompts of a custom dataset whose rows have none.
+        options: the prefix of the option inputs' names, if rows have different numbers of options.
+        has_text_types: True if types are texts, which a custom dataset may have.
+        prompts: the prompts of a custom dataset, for rows without one.
     """
 
     name: str
@@ -147,14 +147,14 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     benchmark.name: benchmark for benchmark in (ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS)
 }
 
-# What a leaderboard submission contains; the open riddles are for diagnosis only.
+# The benchmarks in a leaderboard submission; the open riddles are for diagnosis only.
 LEADERBOARD = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
 
 # The inputs of RussianRegions that belong to the prompt, not to the question (by its card).
 PROMPT_BLOCKS = ("introduction", "task_formulation", "format_description")
 
-# What a task's name can add to its benchmark's name: the shipped data, the prefilled marker, the scored split,
-# and options that are ranked in place of a generated answer.
+# Suffixes of task names after the benchmark's name: the shipped data, the prefilled marker, the scored split,
+# and options that are ranked instead of generating an answer.
 VARIANTS = ("sample", "prefill", "shots", "rank")
 
 
@@ -162,14 +162,14 @@ def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
     """Split a task's name: `enantiosemy_sample_prefill` is Enantiosemy with the variants `sample` and `prefill`.
 
     Returns:
-        The benchmark and the variants, in the name's order; None if the task is not one of this package's.
+        The benchmark and the variants, in the name's order; None if the task does not belong to this package.
     """
     base = task
     variants: list[str] = []
     while base.rpartition("_")[2] in VARIANTS:
         base, _, variant = base.rpartition("_")
         variants.insert(0, variant)
-    if base == "riddles" and "sample" in variants:  # the shipped riddles belong to neither set
+    if base == "riddles" and "sample" in variants:  # the shipped riddles do not belong to either set
         base = RIDDLES_CLOSED.name
     return (BENCHMARKS[base], tuple(variants)) if base in BENCHMARKS else None
 

@@ -1,4 +1,4 @@
-"""Read the YAML file of a custom task, without lm-eval: which dataset it names and in which form answers are.
+"""Read a custom task's dataset and answer format from its YAML file, without lm-eval.
 
 The task class, which needs lm-eval, is in `harness/task.py`.
 """
@@ -32,12 +32,12 @@ def read_task_file(file: Path) -> Mapping[str, Any]:
     """Read a task's YAML file without lm-eval; `!function NAME` becomes a `FunctionName`, and nothing is imported.
 
     Raises:
-        TaskError: the file cannot be read, or does not hold YAML settings.
+        TaskError: the file cannot be read, or does not contain YAML settings.
     """
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """A loader that knows lm-eval's tag."""
+        """A YAML loader that supports lm-eval's tag."""
 
     Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))
     try:
@@ -47,7 +47,7 @@ def read_task_file(file: Path) -> Mapping[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise TaskError(f"{file} is not valid YAML: {' '.join(str(error).split())}. Correct the file there.") from error
     if not isinstance(content, Mapping):
-        raise TaskError(f"{file} holds no settings. Write them as `name: value` lines.")
+        raise TaskError(f"{file} contains no settings. Write them as `name: value` lines.")
     return content
 
 
@@ -63,7 +63,7 @@ def benchmark_of_file(file: Path) -> tuple[Benchmark, Mapping[str, Any]]:
         raise TaskError(f"{file} is not a custom task: it needs `task` and `dataset_kwargs`.")
     named = config.get("class")
     if not isinstance(named, FunctionName) or (named.startswith("mera_ru_tasks.") and named != CLASS):
-        raise TaskError(f"{file}, `class`: lm-eval would not find the task's class. Write `class: !function {CLASS}`.")
+        raise TaskError(f"{file}, `class`: lm-eval would not find the task class. Write `class: !function {CLASS}`.")
     return custom_benchmark(task, settings), settings
 
 
@@ -83,7 +83,7 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
         settings: `mera_ru_path` (a folder that holds test.json) or `mera_ru_hub` (a dataset's name on the hub);
             `mera_ru_answer`, an answer format (`phrase`, `text`, or
             `{choices: АБВГ, max_choices: 1, with_phrase: false}`), or such a format for each type;
-            `mera_ru_options`, how the names of the options' inputs begin, if rows have different numbers of options;
+            `mera_ru_options`, the prefix of the option inputs' names, if rows have different numbers of options;
             `mera_ru_type_field`, the `meta` field with the type; `mera_ru_groups`, true if `meta.group_id` joins rows
             that are also scored as a group; `mera_ru_prompts`, prompts for rows without one; `mera_ru_prefill`, true
             if the prompt ends with the marker, for base models.
@@ -92,9 +92,11 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
         TaskError: a setting is unknown, missing or invalid.
     """
     if task in task_names():
-        raise TaskError(f"The task {task!r}: this package has a task of that name. Choose another one in `task`.")
+        raise TaskError(
+            f"The task {task!r}: this package already has a task with that name. Choose another name in `task`."
+        )
     if unknown := sorted(set(settings) - set(SETTINGS)):
-        raise _wrong(task, unknown[0], "there is no such setting", f"Settings: {', '.join(SETTINGS)}.")
+        raise _wrong(task, unknown[0], "the setting is unknown", f"Settings: {', '.join(SETTINGS)}.")
     names = ("path", "hub", "type_field", "options")
     path, hub, type_field, options = (settings.get(f"mera_ru_{name}") for name in names)
     for name, value in zip(names, (path, hub, type_field, options), strict=True):
@@ -104,7 +106,7 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     if type_field in ("id", "group_id", "group_size"):
         raise _wrong(task, "mera_ru_type_field", f"`meta.{type_field}` has another meaning", "Name another field.")
     if (path is None) == (hub is None):
-        what = "the data are named twice" if path else "the data are not named"
+        what = "the data are given twice" if path else "the data are not given"
         raise _wrong(task, "mera_ru_path", what, "Name a folder in `mera_ru_path`, or a hub dataset in `mera_ru_hub`.")
     for name in ("mera_ru_prefill", "mera_ru_groups"):
         if not isinstance(settings.get(name, False), bool):
@@ -152,7 +154,7 @@ def _formats(task: str, answer: Any, *, typed: bool) -> Mapping[int | str | None
         int(kind) if are_numbers else str(kind): _format(task, one) for kind, one in answer.items()
     }
     if len({(bool(one.choices), one.max_choices > 1, one.whole) for one in formats.values()}) > 1:
-        # Each kind has its own metrics, and lm-eval computes a task's metrics over all of its documents.
+        # Each kind of answer has its own metrics, but lm-eval computes a task's metrics over all its documents.
         hint = (
             "All types of one task need phrases, or texts, or one letter, or several letters: split the data into "
             "several tasks."

@@ -21,13 +21,13 @@ SPLITS = ("test", "shots")
 
 
 def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
-    """Return the folder of `benchmark` in the data folder `root`, whatever the case of its name.
+    """Return the folder of `benchmark` in the data folder `root`, ignoring the case of its name.
 
     Raises:
-        DataError: `root` is not a folder, or holds no such folder, or more than one.
+        DataError: `root` is not a folder, or does not contain exactly one such folder.
     """
     _must_be_folder(root, _where_from(benchmark))
-    inner = root / "data"  # a copy of a repository with its data in a folder of that name
+    inner = root / "data"  # a copy of a repository with its data in a folder with that name
     for parent in (root, inner) if inner.is_dir() else (root,):
         found = sorted(path for path in parent.iterdir() if path.is_dir() and path.name.lower() in benchmark.folders)
         if found:
@@ -36,17 +36,17 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
         return found[0]
     if found:
         names = ", ".join(path.name for path in found)
-        raise DataError(f"{root} holds several folders for {benchmark.title}: {names}. Keep one of them.")
+        raise DataError(f"{root} contains several folders for {benchmark.title}: {names}. Keep one of them.")
     names = ", ".join(sorted(path.name for path in root.iterdir())[:20]) or "nothing"
     wanted = " or ".join(f"`{name}`" for name in dict.fromkeys((benchmark.name, benchmark.title)))
     raise DataError(
-        f"The data folder {root} has no folder {wanted} for {benchmark.title}; it holds: {names}. "
+        f"The data folder {root} has no folder {wanted} for {benchmark.title}; it contains: {names}. "
         f"{_where_from(benchmark)}"
     )
 
 
 def dataset_folder(path: Path) -> Path:
-    """Return the folder of a custom dataset, which its task names; raise DataError if it does not exist."""
+    """Return the folder that a custom task names for its dataset; raise DataError if it does not exist."""
     folder = expanded(path)
     start = "" if folder.is_absolute() else f"; a relative path starts at the current folder, {Path.cwd()}"
     _must_be_folder(folder, f"Name the folder that holds test.json in the task's `mera_ru_path`{start}.")
@@ -68,10 +68,10 @@ def read_splits(folder: Path) -> tuple[dict[str, tuple[str, list[Any]]], list[Is
     """Read the splits that `folder` holds.
 
     Returns:
-        For each split found, the file's path as text and its rows, as they are stored; and warnings about the files.
+        For each split found, the file's path as text and its rows, unchanged; and warnings about the files.
 
     Raises:
-        DataError: a file cannot be read or is no such file, a part of a split is missing, or a split is there twice.
+        DataError: a file cannot be read or has another format, a part of a split is missing, or a split occurs twice.
     """
     found: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []
@@ -81,7 +81,9 @@ def read_splits(folder: Path) -> tuple[dict[str, tuple[str, list[Any]]], list[Is
         if split in saved:
             forms["a saved dataset"] = []
         if len(forms) > 1:
-            raise DataError(f"{folder} holds the split `{split}` more than once: {', '.join(forms)}. Keep one of them.")
+            raise DataError(
+                f"{folder} contains the split `{split}` more than once: {', '.join(forms)}. Keep one of them."
+            )
         for name, paths in forms.items():
             if split in saved:
                 found[split] = (f"{folder} (saved dataset, split {split})", saved[split])
@@ -91,7 +93,7 @@ def read_splits(folder: Path) -> tuple[dict[str, tuple[str, list[Any]]], list[Is
 
 
 def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
-    """Return the forms in which `folder` holds a split: for each form's name its files in order."""
+    """Return the file formats of a split in `folder`: by the name of the format, its files in order."""
     single = (folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet"))
     forms = {path.name: [path] for path in single if path.is_file()}
     for location in (folder, folder / "data"):
@@ -103,7 +105,7 @@ def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
 
 
 def _whole(shards: list[Path], name: Path) -> list[Path]:
-    """Return the shards if all are there; an incomplete test set would give a wrong score."""
+    """Return the shards if none is missing; an incomplete test set would give a wrong score."""
     wanted = int(shards[0].stem.rpartition("-")[2]) if shards[0].stem.rpartition("-")[2].isdecimal() else 0
     split = shards[0].name.partition("-")[0]
     if [shard.name for shard in shards] != [f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)]:
@@ -124,9 +126,9 @@ def _read_file(path: Path, issues: list[Issue]) -> list[Any]:
     content = _parse(text, path)
     rows = content.get("data") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
-        raise DataError(f'{path} holds no rows. Write it as {{"data": [row, …]}}.')
+        raise DataError(f'{path} contains no rows. Write it as {{"data": [row, …]}}.')
     if further := sorted(content.keys() - {"data"}) if isinstance(content, Mapping) else []:
-        message = f"it has further keys beside `data`: {', '.join(further)}"
+        message = f"it has other keys besides `data`: {', '.join(further)}"
         issues.append(Issue("further-keys", "warning", Location(str(path)), message, "They are ignored."))
     return rows
 
@@ -172,7 +174,7 @@ def _read_parquet(path: Path) -> list[Any]:
     try:
         rows: list[Any] = pq.read_table(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path} is not a readable Parquet file: {error}. Make or fetch it again.") from error
+        raise DataError(f"{path} is not a readable Parquet file: {error}. Create or fetch it again.") from error
     return rows
 
 
@@ -196,7 +198,7 @@ def _read_saved(folder: Path) -> dict[str, list[Any]]:
 def fill_in_prompts(
     splits: dict[str, tuple[str, list[Any]]], prompts: Sequence[Any], origin: str, *, in_turn: bool = False
 ) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
-    """Replace each `instruction` that is an index into the prompts by that prompt.
+    """Replace each `instruction` that is an index into the prompts with that prompt.
 
     A prompt is a string, or an object with `instruction` and further text blocks; the blocks fill inputs of the
     same name that are missing or empty in a row.
@@ -205,12 +207,12 @@ def fill_in_prompts(
         splits: the rows as they are stored.
         prompts: the prompts.
         origin: the file or setting with the prompts, for messages.
-        in_turn: True to give rows without an instruction the prompts in turn, in the order of the rows.
+        in_turn: True to assign the prompts in turn to rows without an instruction, in row order.
 
     Returns:
         The splits with prompts, and an issue for each index without a prompt.
     """
-    known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it holds no prompts"
+    known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it contains no prompts"
     filled: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []
     for split, (file, rows) in splits.items():
@@ -232,7 +234,7 @@ def fill_in_prompts(
 
 
 def has_prompt_indices(splits: Mapping[str, tuple[str, list[Any]]]) -> bool:
-    """Return True if a row names its prompt by an index."""
+    """Return True if a row refers to its prompt by an index."""
     return any(_is_index(row) for _, rows in splits.values() for row in rows)
 
 

@@ -19,7 +19,7 @@ from mera_ru_tasks.paths import sample_folder
 
 _WAYS_OUT = (
     "You have three options: give this machine access to the hub, or to a mirror of it with HF_ENDPOINT, and set "
-    "HF_TOKEN if the dataset requires one; set MERA_RU_DATA to a folder that holds a copy in a folder `{}`; or run the "
+    "HF_TOKEN if the dataset requires one; set MERA_RU_DATA to a folder with a copy in its subfolder `{}`; or run the "
     "tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network. Set HF_HUB_OFFLINE=1 "
     "to skip the retries."
 )
@@ -36,7 +36,7 @@ def read_hub(
         hint: what to do if the hub fails; `{}` is replaced by the benchmark's name.
 
     Returns:
-        For each split found its location and its rows, as they are stored.
+        For each split found, its location and its unchanged rows.
 
     Raises:
         DataError: the dataset is not on the hub, or cannot be loaded.
@@ -50,7 +50,7 @@ def read_hub(
 
 
 def hub_commit(benchmark: Benchmark, revision: str | None, *, hint: str) -> str:
-    """Return the commit of a revision of the hub dataset, a name for data that cannot change. Else as `read_hub`."""
+    """Return the commit of a hub dataset's revision, which identifies fixed data. Raises as `read_hub`."""
     name = _hub_name(benchmark)
     from huggingface_hub import HfApi
 
@@ -87,9 +87,9 @@ def _hub_name(benchmark: Benchmark) -> str:
 
 @contextlib.contextmanager
 def _hub_errors(benchmark: Benchmark, revision: str | None, hint: str) -> Iterator[None]:
-    """Turn every failure of the hub into a DataError with a hint."""
+    """Convert every failure of the hub into a DataError with a hint."""
     from datasets.exceptions import DatasetsError
-    from huggingface_hub.errors import HTTPError  # that of the installed HTTP client: requests or httpx
+    from huggingface_hub.errors import HTTPError  # from the installed HTTP client: requests or httpx
 
     try:
         yield
@@ -111,9 +111,9 @@ class Fetched:
     """A saved dataset.
 
     Attributes:
-        folder: where it is.
+        folder: its location.
         revision: the commit that was saved.
-        rows: how many rows each split has.
+        rows: the number of rows in each split.
         checksums: the files' SHA-256 sums by name.
     """
 
@@ -132,7 +132,7 @@ SUMS = "SHA256SUMS"
 
 
 def to_fetch(name: str) -> Benchmark:
-    """Return the benchmark of a benchmark's or task's name; raise DataError if it cannot be fetched."""
+    """Return the benchmark for the name of a benchmark or task; raise DataError if it cannot be fetched."""
     benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
     if "sample" in variants:
         raise DataError(f"The data of {name} are in the package, so there is nothing to fetch: {sample_folder()}.")
@@ -177,7 +177,7 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
 
 
 def _without_absent(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the inputs that only other rows have, which are null in the hub's columns."""
+    """Remove inputs that are null because only other rows have them: the hub stores rows in columns."""
     return {
         name: {key: part for key, part in value.items() if part is not None} if isinstance(value, Mapping) else value
         for name, value in row.items()
@@ -191,7 +191,7 @@ def _write_sums(folder: Path, names: Sequence[str]) -> dict[str, str]:
 
 
 def check_files(folder: Path) -> Iterator[Issue]:
-    """Find the files that differ from the folder's checksums, if it has any."""
+    """Report files that differ from the folder's checksums, if it has any."""
     known = folder / SUMS
     if not known.is_file():
         return

@@ -1,4 +1,4 @@
-"""Check a benchmark's data: errors, what a run accepts but an author should look at, and counts beside the card's."""
+"""Check a benchmark's data: report errors, suspicious rows that a run accepts, and counts compared with the card."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def _placeholders(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[I
         for name in unfilled(instruction, inputs):
             yield _warn(
                 "unfilled-placeholder", row, "instruction", f"no input fills the placeholder {{{name}}}",
-                "Write the placeholder exactly as an input is named, or fill that input.",
+                "Write the placeholder exactly like the input's name, or fill that input.",
             )  # fmt: skip
         for name in sorted(inputs.keys() - placeholders(instruction)):
             yield _warn(
-                "unused-input", row, f"inputs.{name}", "it has a value, but no placeholder of the instruction shows it",
+                "unused-input", row, f"inputs.{name}", "it has a value, but the instruction has no placeholder for it",
                 f"Add {{{name}}} to the prompt, or remove the input.",
             )  # fmt: skip
 
@@ -102,7 +102,7 @@ def _phrases(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]
                 yield _warn(
                     "phrase-case", row, "outputs",
                     f"the phrase {phrase!r} is written differently in the correct option, inputs.{name}",
-                    "Nothing needs to be done: capitals and punctuation are not compared.",
+                    "No action is needed: case and punctuation are ignored.",
                 )  # fmt: skip
             if option and normalize(phrase) not in normalize(option):
                 yield _warn(
@@ -120,7 +120,7 @@ def _repeated_answers(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterat
             for answer, count in counts.items():
                 if count > 1:
                     message = f"the answer {answer!r} is listed {count} times"
-                    yield _warn("repeated-answer", row, "outputs", message, "Keep it once.")
+                    yield _warn("repeated-answer", row, "outputs", message, "Remove the duplicates.")
 
 
 def _same_options(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
@@ -132,7 +132,7 @@ def _same_options(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[I
             first = seen.setdefault(normalize(value), name)
             if first != name:
                 message = f"it has the same text as {first}"
-                yield _warn("same-options", row, f"inputs.{name}", message, "Write options that differ.")
+                yield _warn("same-options", row, f"inputs.{name}", message, "Make the options different.")
 
 
 def _duplicates(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
@@ -159,12 +159,12 @@ def _duplicates(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Iss
         shot = shots[-place]
         yield _warn(
             "near-duplicate", test[index], "inputs",
-            f"it is nearly the shot in row {shot.number} (id {shot.id}): {share:.0%} of the text is shared",
+            f"it is nearly the same as the shot in row {shot.number} (id {shot.id}): {share:.0%} of the text is shared",
             "Replace one of them: as an example, the shot would reveal the answer.",
         )  # fmt: skip
 
 
-# A value in this many rows is not the question of one row.
+# A value in this many rows is shared context, not a row's question.
 _SHARED = 3
 
 
@@ -182,7 +182,7 @@ def _groups(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
         if row.split == "shots" and group in tested:
             yield _warn(
                 "shared-group", row, "meta.group_id", f"the group {group} also has rows in the test split",
-                "Use separate groups for the shots: as examples, they would reveal what the test group asks.",
+                "Use separate groups for the shots: as examples, they would reveal the answers of the test group.",
             )  # fmt: skip
 
 
@@ -230,10 +230,10 @@ def _shingles(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Report:
-    """What `data check` found.
+    """The result of `data check`.
 
     Attributes:
-        source: what was checked.
+        source: the data that were checked.
         issues: errors, which stop a run, and warnings.
         statistics: see `count`; over the valid rows, with `stored`, the number of all rows of each split.
     """
@@ -253,7 +253,7 @@ class Report:
 
 
 def check_data(source: Source) -> Report:
-    """Read a benchmark's data and check all of them; every issue is reported, not only the first.
+    """Read and check all of a benchmark's data; report every issue, not only the first.
 
     Raises:
         DataError: the hub fails. A file that cannot be read is an issue of the report.
@@ -262,7 +262,7 @@ def check_data(source: Source) -> Report:
     try:
         splits, found = source.read()
     except DataError as error:
-        if source.folder is None:  # the hub fails, not the data
+        if source.folder is None:  # the hub failed; the data may be valid
             raise
         message = str(error).removesuffix(".")
         return Report(source, [*issues, Issue("unreadable", "error", Location(source.location), message)], {})
@@ -279,12 +279,12 @@ def check_data(source: Source) -> Report:
 
 
 def _is_shipped(source: Source) -> bool:
-    """Return True for the package's own sample data, which are meant to be smaller than the card says."""
+    """Return True for the package's sample data, which are intentionally smaller than stated in the card."""
     return source.folder is not None and source.folder.resolve().is_relative_to(sample_folder())
 
 
 def _merge_warnings(issues: Sequence[Issue]) -> list[Issue]:
-    """Return errors as they are, and one warning for each rule, file and field, with a count."""
+    """Return errors unchanged, and one warning with a count for each rule, file and field."""
     merged: dict[tuple[str, str, str], Issue] = {}
     for issue in issues:
         at = issue.location
@@ -307,15 +307,17 @@ def _valid_rows(splits: Splits, issues: Iterable[Issue]) -> list[PlacedRow]:
 
 def _check_splits(splits: Splits, source: Source) -> list[Issue]:
     if "test" not in splits:
-        message = f"there is no split `test` (splits found: {', '.join(splits) or 'none'})"
+        message = f"the split `test` is missing (splits found: {', '.join(splits) or 'none'})"
         hint = "Add test.json, test.jsonl, test.parquet, or a copy made by save_to_disk."
         return [Issue("missing-split", "error", Location(source.location), message, hint)]
     file, rows = splits["test"]
-    return [] if rows else [Issue("no-rows", "error", Location(file), "it holds no rows", "Add the test rows to it.")]
+    return (
+        [] if rows else [Issue("no-rows", "error", Location(file), "it contains no rows", "Add the test rows to it.")]
+    )
 
 
 def count(rows: Sequence[PlacedRow], benchmark: Benchmark) -> dict[str, Any]:
-    """Count what the data contain.
+    """Count rows, types, answers, groups and prompts.
 
     Args:
         rows: the valid rows of all splits.
@@ -325,7 +327,7 @@ def count(rows: Sequence[PlacedRow], benchmark: Benchmark) -> dict[str, Any]:
         JSON values: `rows` and `closed` (rows without a reference) by split; `types`, for each the rows by split and
         according to the card; `letters`, how often each is correct; `answers`, how many rows accept 1, 2, … letters or
         phrases; `groups`, how many of each size the test split has; `prompts`, for each type the rows of each prompt in
-        the test split, most first. What a benchmark does not have is absent. Letters and answers are those of the test
+        the test split, most first. Keys that do not apply are absent. Letters and answers are those of the test
         split, or of the shots if the test answers are closed (`answers_of` says which).
     """
     test = [row for row in rows if row.split == "test"]
@@ -340,7 +342,7 @@ def count(rows: Sequence[PlacedRow], benchmark: Benchmark) -> dict[str, Any]:
         "answers": _sorted_counts(_number_of_answers(row, benchmark) for row in counted),
         "prompts": _prompt_counts(test, benchmark),
     }
-    # All types share the first letters, so the longest list holds all.
+    # All types share the first letters, so the longest list contains all letters.
     letters = max((answer_format.choices for answer_format in benchmark.formats.values()), key=len)
     if letters:
         right = Counter(letter for row in counted for letter in _right_letters(row, benchmark))

@@ -1,7 +1,7 @@
-"""Decide where a benchmark's data come from, and load them: from a local folder if one is named, else from the hub.
+"""Find and load a benchmark's data: from a local folder if one is named, otherwise from the hub.
 
 A document, as prompts, extraction and scores use it, is the row with its `instruction` as text and the same `inputs`
-fields in every row (absent ones empty). Two things are added, so that later code needs no benchmark: `answer_format`
+fields in every row (absent ones empty). Two fields are added, so that later code needs no benchmark: `answer_format`
 (see `benchmarks.AnswerFormat`) and, for benchmarks with groups, `meta.group_size`.
 """
 
@@ -39,7 +39,7 @@ Splits = dict[str, tuple[str, list[Any]]]
 
 @dataclass(frozen=True)
 class Source:
-    """Where a benchmark's rows are.
+    """The location of a benchmark's rows.
 
     Attributes:
         benchmark: which one.
@@ -57,10 +57,10 @@ class Source:
         return str(self.folder or self.benchmark.hub)
 
     def read(self) -> tuple[Splits, list[Issue]]:
-        """Read the rows, with prompts instead of their indices and harmless forms tidied (see `tidy_rows`), unchecked.
+        """Read the rows without checks: resolve prompt indices and tidy harmless forms (see `tidy_rows`).
 
         Returns:
-            For each split found its location and rows, and the issues that were found while reading.
+            For each split found, its location and rows; and the issues found while reading.
 
         Raises:
             DataError: the data cannot be read.
@@ -72,7 +72,7 @@ class Source:
         return splits, issues + found
 
     def read_hub_cache(self) -> tuple[Splits, list[Issue]] | None:
-        """Read the newest copy in the cache of the library `datasets`, as `read` does; None if there is none."""
+        """Read the newest copy in the cache of the library `datasets`, like `read`; None if there is no copy."""
         cached = hub.read_hub_cache(self.benchmark)
         return self._prepare(cached) if cached else None
 
@@ -90,8 +90,8 @@ class Source:
 def find_source(benchmark: Benchmark, data: str | Path | None = None, revision: str | None = None) -> Source:
     """Decide where a benchmark's data come from.
 
-    A custom dataset names its folder or hub dataset itself. Other data come from the folder `data`, else from
-    MERA_RU_DATA, else from the hub. If a folder is named, the hub is never used.
+    A custom dataset names its folder or hub dataset itself. Other data come from the folder `data`, from
+    MERA_RU_DATA or from the hub, in this order. If a folder is named, the hub is never used.
 
     Args:
         benchmark: which one.
@@ -114,7 +114,7 @@ def find_source_by_name(name: str, data: str | Path | None = None) -> tuple[Sour
 
     Args:
         name: the benchmark's or the task's name, or the YAML file of a custom task. `_sample` tasks use the shipped
-            data, whatever the settings are.
+            data, regardless of the settings.
         data: as in `find_source`.
 
     Returns:
@@ -135,20 +135,20 @@ def find_source_by_name(name: str, data: str | Path | None = None) -> tuple[Sour
 
 
 def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
-    """Find the data that a user names.
+    """Find the data that a user named.
 
     Args:
         target: a folder, or anything that `find_source_by_name` knows.
         benchmark: the benchmark that the folder holds, if the folder's name does not say it.
 
     Raises:
-        DataError: there are no such data.
+        DataError: the data do not exist.
         TaskError: the YAML file does not describe a custom task.
     """
     path = expanded(target)
     if benchmark is not None:
         if not path.is_dir():
-            raise DataError(f"{path} is not a folder. Name the one that holds test.json.")
+            raise DataError(f"{path} is not a folder. Name the folder that contains test.json.")
         return [Source(benchmark_named(benchmark), path)]
     if target.endswith((".yaml", ".yml")) or benchmark_of_task(target):
         return [find_source_by_name(target)[0]]
@@ -168,14 +168,14 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
     if not found:
         names = ", ".join(BENCHMARKS)
         raise DataError(
-            f"{path} does not have a benchmark's name and holds no folder of a benchmark. If it is one, say which with "
-            f"--benchmark ({names}); a data folder holds folders with these names."
+            f"{path} is not named like a benchmark and contains no benchmark folders. If it is one, name it with "
+            f"--benchmark ({names}); a data folder contains folders with these names."
         )
     return [Source(candidate, benchmark_folder(path, candidate)) for candidate in found]
 
 
 def _names_with_data() -> list[str]:
-    """Return the names that say which data are meant; those of groups do not."""
+    """Return the names that identify data; names of groups do not."""
     return [name for name in task_names() if benchmark_of_task(name)]
 
 
@@ -206,7 +206,7 @@ def load_benchmark(
 def load(
     benchmark: Benchmark, *, data: str | Path | None = None, revision: str | None = None, scored: str = "test"
 ) -> dict[str, Dataset]:
-    """Load the documents of a benchmark: `load_source` of `find_source`."""
+    """Load the documents of a benchmark: call `load_source` on the result of `find_source`."""
     return load_source(find_source(benchmark, data, revision), scored)
 
 
@@ -214,7 +214,7 @@ def load_source(source: Source, scored: str = "test") -> dict[str, Dataset]:
     """Load and check the documents of all splits.
 
     Args:
-        source: where they are.
+        source: their location.
         scored: the split that must exist; other splits that are missing are returned empty.
 
     Raises:
@@ -224,21 +224,21 @@ def load_source(source: Source, scored: str = "test") -> dict[str, Dataset]:
     if scored not in splits:
         raise DataError(_missing_split(source, scored, splits))
     if not splits[scored][1]:
-        raise DataError(f"{splits[scored][0]} holds no rows, so {source.benchmark.title} cannot be run.")
+        raise DataError(f"{splits[scored][0]} contains no rows, so {source.benchmark.title} cannot be run.")
     _raise_first([*found, *check_rows(splits, source.benchmark)])
     return _datasets(splits, source.benchmark, scored)
 
 
 def load_local_rows(benchmark: Benchmark, *, data: str | Path | None = None) -> Splits | None:
-    """Read and check a benchmark's rows if this needs no network.
+    """Read and check a benchmark's rows if no network is needed.
 
     Args:
         benchmark: which one.
         data: as in `find_source`.
 
     Returns:
-        The rows of the local folder if one is named, else of the newest copy in the cache of the library `datasets`,
-        else None.
+        The rows of the local folder if one is named, otherwise of the newest copy in the cache of the library
+        `datasets`; None if there is no copy.
 
     Raises:
         DataError: a local folder is named, but its data are missing or invalid.
@@ -295,7 +295,7 @@ def _raise_first(issues: Iterable[Issue]) -> None:
 
 def _missing_split(source: Source, split: str, splits: Splits) -> str:
     if not source.folder:
-        return f"The dataset {source.location} has no split `{split}`. Name a revision that has it in MERA_RU_REVISION."
+        return f"The dataset {source.location} has no split `{split}`. Set MERA_RU_REVISION to a revision that has it."
     others = ", ".join(splits) or "none"
     return (
         f"{source.folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, "
@@ -307,7 +307,7 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
     import datasets
     import pyarrow as pa
 
-    # The hub's tables hold null if a row lacks a field, so a field that is null in all rows is absent.
+    # Hub tables store null for missing fields, so a field that is null in all rows is absent.
     fields = (row["inputs"] for _, rows in splits.values() for row in rows)
     inputs = sorted({name for given in fields for name, value in given.items() if value is not None})
     meta = ("id", *benchmark.meta, *further_meta(splits, benchmark))

@@ -1,4 +1,4 @@
-"""Every rule on a row of a benchmark. `RULES` lists them all; `check_rows` applies them."""
+"""Define the rules for rows of a benchmark. `RULES` lists them; `check_rows` applies them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mera_ru_tasks.issues import Issue, Location, Severity
 from mera_ru_tasks.scoring.strict import accepted_answers
 
 Row = Mapping[str, Any]
-# For each split its location (a file or hub split, for messages) and its rows as they are stored.
+# For each split its location (a file or hub split, for messages) and its unchanged rows.
 Splits = Mapping[str, tuple[str, Sequence[Any]]]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule on rows.
+    """A rule for rows.
 
     Attributes:
-        severity: `error` if a run must not use such a row, `warning` if it can.
+        severity: `error` if a run must not use such a row, otherwise `warning`.
         reason: why.
     """
 
@@ -46,18 +46,18 @@ RULES: Mapping[str, Rule] = {
     "missing-phrase": Rule("error", "The answer format requires a phrase after the letter."),
     "wrong-options": Rule("error", "The row has fewer than two options, or more than the answer format has letters."),
     "unstorable-value": Rule("error", "A prompt, reference, id, type or group with such a value cannot be stored."),
-    "missing-outputs": Rule("warning", "The row counts as a closed one and gets no score."),
+    "missing-outputs": Rule("warning", "The row is treated as closed and gets no score."),
     "shared-id": Rule("warning", "A shot is never shown as an example for the test row with its id."),
     "absent-input": Rule("warning", "The card lists the input, but the instruction does not show it."),
-    "number-as-text": Rule("warning", "A whole number instead of a text is read as its digits."),
-    "text-as-number": Rule("warning", "Digits instead of a whole number are read as the number."),
+    "number-as-text": Rule("warning", "A whole number is converted to text."),
+    "text-as-number": Rule("warning", "A string of digits is converted to a number."),
     "reference-form": Rule(
         "warning",
-        "Other separators, spaces or small letters are understood. `strict-match` compares with the reference as it is "
+        "Other separators, spaces or lower case are accepted. `strict-match` compares with the reference exactly as "
         "written, as the leaderboard does.",
     ),
     "unordered-choices": Rule(
-        "warning", "`flexible-extract` accepts the letters in any order, `strict-match` only in the written one."
+        "warning", "`flexible-extract` accepts the letters in any order, `strict-match` only in the written order."
     ),
     "unstorable-meta": Rule("warning", "The `meta` field is not needed, so it is left out of the documents."),
 }
@@ -124,7 +124,7 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
 
     Args:
         splits: the rows.
-        benchmark: what the rows must be.
+        benchmark: the benchmark that the rows must fit.
     """
     seen: dict[int, tuple[str, str]] = {}
     types: dict[str, tuple[str, str]] = {}
@@ -143,7 +143,7 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
                 yield rule_issue(
                     "duplicate-id" if other_split == split else "shared-id",
                     Location(file, number, identity, "meta.id"), f"the id is already used in {where}",
-                    "Ids should differ over test and shots together: renumber one of the rows.",
+                    "Ids should be unique across test and shots: renumber one of the rows.",
                 )  # fmt: skip
             else:
                 seen[identity] = (split, location)
@@ -177,7 +177,7 @@ def _check_further_meta(
         row: the row.
         benchmark: whose own `meta` fields are checked elsewhere.
         location: the row's file and number.
-        types: the first type of each field, and where it was found; kept from row to row.
+        types: the first type of each field, and where it was found; shared between calls.
         whole_field: True to name the field itself instead of the path within it.
     """
     meta = row.get("meta") if isinstance(row, Mapping) else None
@@ -202,7 +202,7 @@ def _types_within(value: Any, path: str) -> Iterator[tuple[str, str]]:
     """Yield the type of a value and of everything in it, each with its path; `[]` means a list's elements."""
     if value is None:
         return
-    # Columns hold whole numbers and fractions together up to this size.
+    # A column can mix whole numbers and fractions up to this size.
     is_small = type(value) is int and abs(value) <= 2**53
     yield path, "a number" if is_small else _type_name(value)
     if isinstance(value, Mapping):
@@ -214,7 +214,7 @@ def _types_within(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def tidy_rows(splits: Splits, benchmark: Benchmark) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
-    """Bring values of another but harmless type into the required one.
+    """Convert values of a harmless wrong type to the required type.
 
     Args:
         splits: the rows as they are stored.
@@ -275,7 +275,7 @@ _AS_STRING = "Write it as a string."
 
 
 def check_row(row: Any, benchmark: Benchmark) -> Iterator[_Violation]:
-    """Check one row by itself."""
+    """Check one row on its own."""
     if not isinstance(row, Mapping):
         message = f"it is {_type_name(row)}, not an object"
         yield _Violation("row-type", "row", message, "Each row needs instruction, inputs, outputs and meta.")
@@ -310,7 +310,7 @@ _DEEPEST = 16
 
 
 def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]:
-    """Find values that JSON can express but no document can store, anywhere in a row."""
+    """Find values anywhere in a row that JSON can express but documents cannot store."""
     if depth > _DEEPEST:
         hint = f"A row may contain {_DEEPEST} levels of objects and lists."
         yield _Violation("unstorable-value", path, "it is nested too deeply", hint)
@@ -319,7 +319,7 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
             inner = f"{path}.{name}".lstrip(".")
             if _LONE_SURROGATE.search(name):
                 message = "its name contains half a character (a lone surrogate)"
-                yield _Violation("unstorable-value", ascii(inner), message, "Write the name again.")
+                yield _Violation("unstorable-value", ascii(inner), message, "Retype the name.")
             else:
                 yield from _check_values(part, inner, depth + 1)
     elif isinstance(value, list):
@@ -327,7 +327,9 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
             yield from _check_values(part, path, depth + 1)
     elif isinstance(value, str) and (half := _LONE_SURROGATE.search(value)):
         message = f"character {half.start() + 1} is half a character (the lone surrogate {half[0]!a})"
-        yield _Violation("unstorable-value", path, message, "Write the text again: it was cut or decoded incorrectly.")
+        yield _Violation(
+            "unstorable-value", path, message, "Restore the text: it was truncated or decoded incorrectly."
+        )
     elif isinstance(value, int) and abs(value) > _LARGEST:
         message = f"the integer {value} is too large"
         yield _Violation("unstorable-value", path, message, f"The largest is {_LARGEST}.")
@@ -338,7 +340,7 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
 def format_of(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
     """Return the row's answer format; None if the benchmark has no such type.
 
-    If the benchmark names its options' inputs, the row has the letters of the options that it fills.
+    If the benchmark names its option inputs, the format has one letter for each filled option.
     """
     found = _format_of_type(row, benchmark)
     options = _filled_options(row, benchmark.options) if benchmark.options else 0
@@ -353,7 +355,7 @@ def _format_of_type(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
     return found or benchmark.formats.get(None)
 
 
-# With fewer options there is no choice.
+# Fewer options leave no choice.
 _FEWEST = 2
 
 
@@ -375,16 +377,16 @@ def _check_inputs(row: Row, benchmark: Benchmark) -> Iterator[_Violation]:
         if value is None or (isinstance(value, str) and not value.strip()):
             message = "it is empty" if name in inputs else "it is missing"
             if isinstance(instruction, str) and f"{{{name}}}" in instruction:
-                hint = "Fill it: the instruction shows it."
+                hint = "Fill it: the instruction uses it."
                 yield _Violation("empty-field", f"inputs.{name}", message, hint)
             else:
-                hint = f"Fill it, as the card of {benchmark.title} says."
+                hint = f"Fill it: the card of {benchmark.title} requires it."
                 yield _Violation("absent-input", f"inputs.{name}", message, hint)
     if benchmark.options and isinstance(row.get("meta"), Mapping):
         found = _format_of_type(row, benchmark)
         options = _filled_options(row, benchmark.options)
         if found is not None and found.choices and not _FEWEST <= options <= len(found.choices):
-            message = f"{options} inputs `{benchmark.options}…` are filled, and the letters are {found.choices}"
+            message = f"{options} inputs `{benchmark.options}…` are filled, but the letters are {found.choices}"
             hint = "Correct the options, or `choices` in `mera_ru_answer`, or the name in `mera_ru_options`."
             yield _Violation("wrong-options", "inputs", message, hint)
 
@@ -447,12 +449,12 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
 
 
 _JOIN = "Join the accepted answers by `; `."
-# What a reference in another form means for the scores.
-_AS_WRITTEN = " `flexible-extract` understands it; `strict-match` compares with it as it is written."
+# The effect of an unusual reference form on the scores.
+_AS_WRITTEN = " `flexible-extract` accepts it; `strict-match` compares with it exactly as written."
 
 
 def _parts(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
-    """Split a reference of letters as it is written, whatever its separators and spaces are."""
+    """Split a reference of letters in its written order, allowing any separators and spaces."""
     text = reference.strip()
     if answer_format.with_phrase:
         letter, _, phrase = re.sub("[;,]", ";", text, count=1).partition(";")
@@ -463,7 +465,7 @@ def _parts(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]
 def split_reference(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
     """Split a reference of letters into its letters and its phrase (empty if the format has none).
 
-    Harmless forms are understood: `В;лента`, `А,Е`, `е; а`. The letters are returned as capitals in alphabetical order.
+    Harmless forms are accepted: `В;лента`, `А,Е`, `е; а`. The letters are returned as capitals in alphabetical order.
     """
     letters, phrase = _parts(reference, answer_format)
     capitals = [letter.upper() if letter.upper() in answer_format.choices else letter for letter in letters]
@@ -476,7 +478,7 @@ def has_reference(row: Row) -> bool:
 
 
 def row_id(row: Any) -> int | None:
-    """Return the row's `meta.id`; None if it has no integer there."""
+    """Return the row's `meta.id`; None if it is not an integer."""
     meta = row.get("meta") if isinstance(row, Mapping) else None
     identity = meta.get("id") if isinstance(meta, Mapping) else None
     return identity if isinstance(identity, int) and not isinstance(identity, bool) else None

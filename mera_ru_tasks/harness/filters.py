@@ -1,4 +1,4 @@
-"""The two filters through which lm-eval passes each response, and the scores of what comes out of them."""
+"""Filter each response for lm-eval in two ways, and score the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mera_ru_tasks.textutil import encodable
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 
-# The field of a document, as the filters see it, with the mark by which its prompt opened a reasoning block.
+# The document field, seen by the filters, with the mark that opened a reasoning block in the prompt.
 OPENING_MARK = "_opening_mark"
 
 
@@ -35,7 +35,7 @@ class Response(str):
     judged: Callable[[], float | None] | None = None
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Travel between processes as a plain string; by then it is scored."""
+        """Pickle as a plain string: the response is already scored when it moves between processes."""
         return str, (str(self),)
 
 
@@ -52,8 +52,8 @@ class Extraction(str):
 def _first_responses(resps: Sequence[list[str | None]]) -> list[str]:
     """Return the first response of each document; an empty message of an API (None) is an empty response.
 
-    Lone surrogates are replaced in lm-eval's own lists. A server can leave one where it cuts a response, and lm-eval
-    would then fail to write the task's sample log.
+    Lone surrogates are replaced in lm-eval's own lists. A server can create one by cutting a response, and
+    lm-eval would then fail to write the task's sample log.
     """
     for responses in resps:
         responses[:] = [response and encodable(response) for response in responses]
@@ -78,7 +78,7 @@ class StrictMatch(Filter):  # type: ignore[misc]
 
 
 def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -> list[float | None]:
-    """Return the judge's score of each response. If the judge fails, there is no score and the responses are kept."""
+    """Return the judge's score of each response. If the judge fails, return no scores but keep the responses."""
     from mera_ru_tasks.judge.run import judge
 
     try:
@@ -91,7 +91,7 @@ def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -
         scores = [None] * len(responses)
     answered = [number for number, doc in enumerate(docs) if has_reference(doc)]
     if int(os.environ.get("WORLD_SIZE") or 1) > 1 and answered and all(score is None for score in scores):
-        # lm-eval merges the metrics of several processes as if all had the same ones, and would lose the run.
+        # lm-eval assumes that all processes have the same metrics; if they do not, it loses the run.
         scores[answered[0]] = math.nan
     return scores
 
@@ -100,7 +100,7 @@ class FlexibleExtract(Filter):  # type: ignore[misc]
     """The filter `flexible-extract`: return the answer that the response means, in canonical form."""
 
     def __init__(self, prefix: str = "") -> None:
-        """Take the end of the prompt that the response continues (`gen_prefix`)."""
+        """Store the end of the prompt that the response continues (`gen_prefix`)."""
         self.prefix = prefix
 
     def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:

@@ -1,4 +1,4 @@
-"""Every change that this package makes to lm-eval or to the interpreter.
+"""Apply every change that this package makes to lm-eval or to the interpreter.
 
 | change | needed because | made when |
 | --- | --- | --- |
@@ -13,7 +13,7 @@
 How tasks are registered: the wheel puts `mera_ru_tasks_autoload.pth` into site-packages. Python runs its one line at
 every start. The line imports nothing, since a first import would cost some milliseconds. It puts a finder on
 `sys.meta_path`, which loads this file, and not the package, when `lm_eval.tasks` is imported. So `import mera_ru_tasks`
-still runs the package's own code, which registers the tasks where the line has not: in a notebook that was started
+still runs the package's own code, which registers the tasks if the line has not: in a notebook that was started
 before the installation, or in a folder on `PYTHONPATH`. Files placed inside lm-eval's folder would not be found if
 lm-eval is an editable checkout.
 """
@@ -36,7 +36,7 @@ class TasksFinder:
     """A finder for `sys.meta_path` that registers our tasks once `lm_eval.tasks` is imported."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Find `lm_eval.tasks` as the other finders do, and leave every other module to them."""
+        """Find `lm_eval.tasks` through the other finders; ignore every other module."""
         if name != _TASKS:
             return None
         sys.meta_path.remove(self)
@@ -44,7 +44,7 @@ class TasksFinder:
 
 
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """Find `lm_eval.tasks` as the other finders do, and register our tasks once it is loaded.
+    """Find `lm_eval.tasks` through the other finders, and register our tasks once it is loaded.
 
     lm-eval may be a wheel or an editable checkout with its own finder, so all finders are asked.
 
@@ -80,7 +80,7 @@ def _run_after_import(spec: ModuleSpec, action: Callable[[Any], None]) -> None:
 
 
 def register_tasks() -> None:
-    """Let every `TaskManager` that is created from now on find our tasks; `import mera_ru_tasks` calls this.
+    """Make every `TaskManager` created from now on find our tasks; `import mera_ru_tasks` calls this.
 
     It does not import lm-eval. An installed package needs no call, except for managers without lm-eval's own tasks
     (`include_defaults=False`), which know ours only if the package was imported.
@@ -92,7 +92,7 @@ def register_tasks() -> None:
 
 
 def leave_out_other_tasks() -> None:
-    """Let `TaskManager` leave out lm-eval's own tasks in this process; their scan takes about 12 seconds."""
+    """Make `TaskManager` skip lm-eval's own tasks in this process; scanning them takes about 12 seconds."""
     import lm_eval.tasks
 
     _extend(lm_eval.tasks)
@@ -100,7 +100,7 @@ def leave_out_other_tasks() -> None:
 
 
 def _extend(tasks_module: Any) -> None:
-    """Wrap `TaskManager` and, if this is a run of lm-eval's command line, its settings; do nothing if they are."""
+    """Wrap `TaskManager` and, if this is a run of lm-eval's command line, its settings; do so only once."""
     manager = getattr(tasks_module, "TaskManager", None)
     if manager is None:  # an unknown lm-eval: `--include_path "$(mera-ru path)"` still works
         return
@@ -111,10 +111,10 @@ def _extend(tasks_module: Any) -> None:
 
 
 def _extend_task_manager(manager: Any) -> None:
-    """Let `TaskManager.__init__` scan our YAML folder before the user's folders, and `load` explain a missing task.
+    """Make `TaskManager.__init__` scan our YAML folder before the user's folders, and `load` explain a missing task.
 
     In every supported release `TaskManager` can be imported from `lm_eval.tasks`, wherever it is defined. A user's task
-    with the name of one of ours wins, since the user's folders come later.
+    overrides a task of ours with the same name, since the user's folders come later.
     """
     import inspect
 
@@ -128,7 +128,7 @@ def _extend_task_manager(manager: Any) -> None:
         given = call.arguments["include_path"]
         folders = list(given) if isinstance(given, (list, tuple)) else [given] if given else []
         ours = _yaml_folder()
-        # A caller who turns the defaults off and has not imported this package wants the named folders only.
+        # A caller who turns the defaults off without importing this package wants only the named folders.
         wanted = call.arguments["include_defaults"] or "mera_ru_tasks" in sys.modules
         if init_with_our_folder.mera_ru_only:  # type: ignore[attr-defined]
             call.arguments["include_defaults"] = False
@@ -159,7 +159,7 @@ _HOW_TO_REGISTER = (
 
 
 def _yaml_folder() -> Path:
-    """Return what `paths.yaml_folder` does, without importing the package (see above)."""
+    """Return the same as `paths.yaml_folder`, without importing the package (see above)."""
     package = Path(__file__).resolve().parents[1]
     return next(folder for folder in (package / "yaml_tasks", package.parent / "yaml_tasks") if folder.is_dir())
 
@@ -169,9 +169,9 @@ def _task_names() -> set[str]:
 
 
 def check_runs(**options: Any) -> None:
-    """Let lm-eval's command line check runs of our tasks before it loads the model (see `preflight.check`).
+    """Make lm-eval's command line check runs of our tasks before it loads the model (see `preflight.check`).
 
-    Runs of other tasks are as before.
+    Runs of other tasks do not change.
 
     Args:
         options: passed on to `preflight.check`.
@@ -195,9 +195,9 @@ def check_runs(**options: Any) -> None:
 
 
 def _prefer_task_to_folder(settings: Any) -> None:
-    """Let one of our tasks be found although a folder in the working directory has its name.
+    """Make lm-eval find one of our tasks even if a folder in the working directory has the same name.
 
-    lm-eval 0.4.12 takes a single name for a folder of tasks if there is such a folder; `MERA_RU_DATA` has folders that
+    lm-eval 0.4.12 treats a single name as a folder of tasks if such a folder exists; `MERA_RU_DATA` has folders that
     are named like the tasks. It looks for a folder only if there is one name; a name that is given twice counts once.
     """
     names = settings.tasks.split(",") if isinstance(settings.tasks, str) else settings.tasks
@@ -221,13 +221,13 @@ def is_ours(spec: Any, manager: Any) -> bool:
 
 
 def prepare_lm_eval() -> None:
-    """Make the changes that a run of our tasks needs; calling it again does nothing."""
+    """Make the changes that a run of our tasks needs; further calls do nothing."""
     keep_compiled_templates()
     hide_traceback_of_user_errors()
 
 
 def keep_compiled_templates() -> None:
-    """Let lm-eval keep compiled templates.
+    """Make lm-eval keep compiled templates.
 
     Compiling them for each of 1,609 documents takes longer than everything else before the first request. The same
     source always compiles to the same code.
@@ -239,7 +239,7 @@ def keep_compiled_templates() -> None:
 
 
 def hide_traceback_of_user_errors() -> None:
-    """Let `MeraRuError` end a program with its message only, also under lm-eval's command line.
+    """Make `MeraRuError` end a program with only its message, also under lm-eval's command line.
 
     All other exceptions are shown as before. `LMEVAL_LOG_LEVEL=DEBUG` shows the traceback again.
     """
@@ -264,7 +264,7 @@ def run_lm_eval(arguments: Sequence[str]) -> None:
     """Call lm-eval's command line in this process.
 
     Args:
-        arguments: what follows `lm_eval` in a shell.
+        arguments: the arguments of `lm_eval` in a shell.
 
     Raises:
         SystemExit: lm-eval ended by itself, as after `--help`.

@@ -1,6 +1,6 @@
-"""What can be checked before the model loads: a mistake then costs seconds, not the run.
+"""Check a run before the model loads, so that a mistake costs seconds, not the run.
 
-`check` is called for every run of our tasks from lm-eval's command line, when the tasks are known and the model is not
+`check` is called for every run of our tasks from lm-eval's command line, when the tasks are known but the model is not
 loaded yet. A run from Python (`simple_evaluate`) checks data and judge when it creates the tasks and the requests.
 """
 
@@ -39,11 +39,11 @@ def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool |
     Args:
         config: lm-eval's settings, in which `tasks` holds the names and configurations that lm-eval resolved.
         manager: the task manager of the run.
-        keep_samples: how `mera-ru run` treats an `output_path` without `log_samples`: log the samples (True), or not
-            (False, the user's wish). None, under lm-eval's own command, leaves the setting alone and warns.
+        keep_samples: how `mera-ru run` treats an `output_path` without `log_samples`: log the samples (True), or do
+            not, as the user asked (False). None, under lm-eval's own command, keeps the setting and warns.
 
     Raises:
-        TaskError: an option, the data or the judge has an error. The message lists all that were found.
+        TaskError: an option, the data or the judge has an error. The message lists all errors.
     """
     patches.hide_traceback_of_user_errors()
     ours = [spec for spec in config.tasks if patches.is_ours(spec, manager)]
@@ -60,7 +60,7 @@ def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool |
 
 
 def _report(issues: list[Issue]) -> None:
-    """Log the warnings among the issues, and raise TaskError if there is an error. Empties the list."""
+    """Log the warnings, raise TaskError if there is an error, and empty the list."""
     for issue in issues:
         if issue.severity != "error" and _is_first_process():
             logger.warning("%s", issue)
@@ -96,7 +96,7 @@ def _warn(text: str) -> None:
 
 
 def check_output(config: EvaluatorConfig) -> list[Issue]:
-    """Check that lm-eval will be able to write its results; it reports a failure only after the run, in a warning."""
+    """Check that lm-eval can write its results; by itself it reports a failure only after the run, in a warning."""
     if not config.output_path or not _is_first_process():
         return []
     from lm_eval.loggers.evaluation_tracker import GeneralConfigTracker
@@ -114,14 +114,14 @@ def check_output(config: EvaluatorConfig) -> list[Issue]:
                 "error",
                 f"--output_path {config.output_path}",
                 f"cannot write to {folder}: {error.strerror or error}",
-                "Name another folder.",
+                "Choose another folder.",
             )
         ]
     return []
 
 
 def _try_to_write(folder: Path) -> None:
-    """Write a file into a folder, which is created if needed; nothing of it is left behind."""
+    """Write a test file into a folder, created if needed; remove everything afterwards."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ _SERVERS = (*_CHAT_SERVERS, "local-completions", "openai-completions")
 _WITHOUT_LOGLIKELIHOODS = (*_CHAT_SERVERS, "anthropic-chat", "anthropic-chat-completions")
 _HF = (("torch", "transformers", "accelerate", "peft"), "mera-ru-tasks[hf]")
 _API = (("aiohttp", "tenacity", "requests", "tqdm"), "mera-ru-tasks[api]")
-# Which modules each `--model` of lm-eval imports, and what to install for them. Others are left to lm-eval.
+# The modules that each `--model` of lm-eval imports, and the packages to install. Others are left to lm-eval.
 _NEEDED = {
     **dict.fromkeys((*_TRANSFORMERS, "hf-multimodal", "hf-mistral3", "steered"), _HF),
     **dict.fromkeys(_SERVERS, _API),
@@ -153,7 +153,7 @@ _NEEDED = {
     "anthropic-chat-completions": (("anthropic", *_API[0]), "anthropic lm-eval[api]"),
     "openvino": (("optimum",), "lm-eval[optimum]"),
 }
-# Which modules an argument of the transformers backend needs.
+# The modules that an argument of the transformers backend needs.
 _NEEDED_BY_ARGUMENT = {
     "gguf_file": (("gguf", "sentencepiece"), "gguf sentencepiece protobuf"),
     "load_in_4bit": (("bitsandbytes",), "bitsandbytes"),
@@ -163,7 +163,7 @@ _NEEDED_BY_ARGUMENT = {
 
 
 def check_model(config: EvaluatorConfig) -> list[Issue]:
-    """Check what can be known of the model without loading it: name, packages, folder, server, chat template."""
+    """Check everything about the model that needs no loading: name, packages, folder, server, chat template."""
     from lm_eval.models import MODEL_MAPPING
 
     model, arguments = config.model, config.model_args
@@ -221,7 +221,7 @@ def _check_folder(arguments: Mapping[str, Any]) -> Iterator[Issue]:
         yield Issue("no-model", "error", "--model_args", "names no model", "Write `--model_args pretrained=MODEL`.")
     elif not Path(name).exists():
         if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
-            yield Issue("no-model", "error", location, "there is no such folder")
+            yield Issue("no-model", "error", location, "the folder does not exist")
     elif "gguf_file" in arguments:
         if not Path(name, str(arguments["gguf_file"])).is_file():
             yield Issue("no-model", "error", location, f"the folder has no file {arguments['gguf_file']}")
@@ -230,8 +230,8 @@ def _check_folder(arguments: Mapping[str, Any]) -> Iterator[Issue]:
             "no-model",
             "error",
             location,
-            "the folder holds no model: it has no config.json",
-            "Name the folder that `save_pretrained` or a download wrote.",
+            "the folder does not contain a model: config.json is missing",
+            "Use the folder written by `save_pretrained` or by a download.",
         )
 
 
@@ -253,7 +253,7 @@ def _check_server(model: str, arguments: Mapping[str, Any]) -> Iterator[Issue]:
                 "server-address",
                 "warning",
                 f"--model_args base_url={url}",
-                f"the address usually ends in {ending}, because lm-eval adds nothing to it",
+                f"the address usually ends in {ending}, because lm-eval uses it unchanged",
             )
     elif not os.environ.get("OPENAI_API_KEY"):
         yield Issue("no-key", "error", f"--model {model}", "OPENAI_API_KEY is not set", "Set it to your API key.")
@@ -265,7 +265,7 @@ def _check_chat_template(config: EvaluatorConfig) -> Iterator[Issue]:
             "chat-template",
             "error",
             f"--model {config.model}",
-            "chat servers take messages, not a text",
+            "chat servers expect messages, not plain text",
             "Add --apply_chat_template.",
         )
     if config.model in (*_TRANSFORMERS, "vllm") and config.apply_chat_template:
@@ -276,22 +276,22 @@ def _check_chat_template(config: EvaluatorConfig) -> Iterator[Issue]:
                 "error",
                 "--apply_chat_template",
                 f"the tokenizer of {name} has no chat template, so this is probably a base model",
-                "Leave the option out, and use the `_prefill` tasks.",
+                "Omit the option and use the `_prefill` tasks.",
             )
 
 
 def has_chat_template(name: str) -> bool | None:
-    """Return whether a tokenizer has a chat template, from its files on this machine.
+    """Return True if a tokenizer has a chat template, judging by its files on this machine.
 
     Args:
         name: a folder, or the name of a model on the hub, which is looked up in the hub's cache.
 
     Returns:
-        None if the files do not tell.
+        None if the files do not show it.
     """
     folder = Path(name)
     if not name or not folder.is_dir():
-        return None  # the hub's cache does not tell a missing file from one that was not asked for
+        return None  # the hub's cache does not distinguish a missing file from one that was never requested
     if (folder / "chat_template.jinja").exists() or (folder / "chat_template.json").exists():
         return True
     if (folder / "additional_chat_templates").exists() or (folder / "tekken.json").exists():
@@ -321,7 +321,7 @@ def check_limit(limit: object) -> list[Issue]:
     """Check `--limit`; lm-eval runs all documents for 0 and fails after loading the model for a negative number."""
     if limit is None or (isinstance(limit, (int, float)) and 0 < limit < float("inf")):
         return []
-    hint = "Write a number of documents, a share between 0 and 1, or leave the option out for all documents."
+    hint = "Write a number of documents, a share between 0 and 1, or omit the option to run all documents."
     return [Issue("limit", "error", f"--limit {limit}", "must be greater than 0", hint)]
 
 
@@ -331,20 +331,22 @@ def check_samples(samples: object, sizes: Mapping[str, int], *, complete: bool =
     Args:
         samples: the option's value: document indices by the name of a task, counted from 0.
         sizes: the number of documents of our tasks in this run.
-        complete: whether these are all tasks of the run; lm-eval ignores other names and runs all documents.
+        complete: True if these are all tasks of the run; lm-eval ignores other names and runs all documents.
     """
     if not samples:
         return []
-    hint = "Write it like '{\"riddles_sample\": [0, 1, 2]}', or name a JSON file with that."
+    hint = "Write it like '{\"riddles_sample\": [0, 1, 2]}', or name a JSON file with this content."
     if not isinstance(samples, Mapping):
-        return [Issue("samples", "error", "--samples", "is no JSON object and no file", hint)]
+        return [Issue("samples", "error", "--samples", "is neither a JSON object nor a file", hint)]
     issues = []
     for name, indices in samples.items():
         if name in sizes:
             issues += check_indices(indices, sizes[name], f"--samples, task {name}")
         elif complete:
             hint = f"The tasks of this run: {', '.join(sizes)}."
-            issues.append(Issue("samples", "error", f"--samples, task {name}", "is no single task of this run", hint))
+            issues.append(
+                Issue("samples", "error", f"--samples, task {name}", "is not a single task of this run", hint)
+            )
     return issues
 
 
@@ -358,7 +360,7 @@ def check_indices(indices: object, size: int, location: str) -> list[Issue]:
         return issue("names no documents")
     wrong = [index for index in indices if type(index) is not int]
     if wrong:
-        return issue(f"{wrong[0]!r} is no number of a document")
+        return issue(f"{wrong[0]!r} is not a document number")
     beyond = [index for index in indices if not 0 <= index < size]
     if beyond:
         return issue(f"there is no document {beyond[0]}: the task has {size}")

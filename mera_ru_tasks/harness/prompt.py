@@ -1,4 +1,4 @@
-"""From a document to its prompt. The template is `doc_to_text` in `yaml_tasks/_shared/base_yaml`."""
+"""Render a document's prompt. The template is `doc_to_text` in `yaml_tasks/_shared/base_yaml`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.paths import shared_yaml
 
-# What the template replaces, and which of it looks like a name: `{А, Б}` in a prompt is a set.
+# Text in braces, which the template replaces, and the part that looks like a name: `{А, Б}` in a prompt is a set.
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
@@ -21,7 +21,7 @@ def placeholders(instruction: str) -> set[str]:
 
 
 def unfilled(instruction: str, inputs: Mapping[str, str | None]) -> list[str]:
-    """Return the names in braces that no input fills, sorted; the model would see them as they are."""
+    """Return the names in braces that no input fills, sorted; the model would see them unchanged."""
     names = placeholders(instruction)
     return sorted(name for name in names if _NAME.fullmatch(name) and not inputs.get(name))
 

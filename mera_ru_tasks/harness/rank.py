@@ -1,4 +1,4 @@
-"""lm-eval's task that ranks options by log-likelihood instead of generating a response."""
+"""Define the lm-eval task that ranks options by log-likelihood instead of generating a response."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 
 class RankTask(MeraTask):
-    """A `multiple_choice` task whose documents may have several right options and two forms of context."""
+    """A `multiple_choice` task whose documents may have several correct options and two forms of context."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Take the content of the task's YAML file.
+        """Create the task from the content of its YAML file.
 
         Raises:
             DataError: no document has a reference.
@@ -39,7 +39,7 @@ class RankTask(MeraTask):
         super().__init__(config)
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Load the documents that have a reference, since nothing else can be ranked; add distractors to riddles."""
+        """Load the documents with a reference, since others cannot be ranked; add distractors to riddles."""
         super().download(dataset_kwargs)
         split = self.config.test_split
         self.dataset[split] = self._with_distractors(self._answered(self.dataset[split]))
@@ -68,7 +68,7 @@ class RankTask(MeraTask):
         return prompt.render(doc, MARKER) if self._form == "letter" else ranking.cloze(doc)
 
     def doc_to_target(self, doc: Mapping[str, Any], doc_to_target: Any = None) -> str:
-        """Return the first right option in the form that is being built."""
+        """Return the first correct option in the form that is being built."""
         options = ranking.options_of({"distractors": [], **doc})
         return next((option.text for option in options if option.right and option.form == self._form), "")
 
@@ -96,7 +96,7 @@ class RankTask(MeraTask):
         ]
 
     def apply_filters(self) -> Any:
-        """Pass the log-likelihoods on as they are; what is checked about responses does not apply."""
+        """Return the log-likelihoods unchanged; the checks on responses do not apply."""
         return ConfigurableTask.apply_filters(self)
 
     def process_results(self, doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:

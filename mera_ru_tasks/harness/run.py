@@ -1,8 +1,8 @@
-"""`mera-ru run`: lm-eval's command line in this process, with an index of our tasks only.
+"""Run lm-eval's command line in this process with an index of only our tasks (`mera-ru run`).
 
-At its start lm-eval reads the YAML files of all its 14,000 tasks, which takes longer than everything else before the
-first request. A run here measures what a run of `lm_eval` measures. It differs in three ways that lose nothing: samples
-are kept if there is a folder for them, a failure to write the results ends with an error, and Ctrl-C says what is kept.
+At startup lm-eval reads the YAML files of all its 14,000 tasks, which takes longer than everything else before the
+first request. A run here gives the same scores as `lm_eval`. It differs in three ways: samples are kept if there
+is an output folder, a failure to write the results ends with an error, and Ctrl-C reports what was kept.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mera_ru_tasks.paths import task_names
 from mera_ru_tasks.textutil import suggest
 
 DIFFERENCE = (
-    "mera-ru run takes lm-eval's arguments and does what `lm_eval run` does, but\n"
-    "- starts sooner: it knows the tasks of mera-ru-tasks and of --include_path only, none of lm-eval's own;\n"
+    "mera-ru run takes the same arguments as `lm_eval run` and does the same, but\n"
+    "- starts sooner: it knows only the tasks of mera-ru-tasks and of --include_path, not lm-eval's own;\n"
     "- keeps the samples whenever --output_path is given; --no-log-samples turns this off.\n"
     "The help of lm-eval:"
 )
@@ -33,7 +33,7 @@ def run(arguments: Sequence[str], *, keep_samples: bool = True) -> None:
 
     Args:
         arguments: those of `lm_eval run`.
-        keep_samples: whether the samples are kept if there is an `--output_path`, also without `--log_samples`.
+        keep_samples: True to keep the samples if there is an `--output_path`, even without `--log_samples`.
 
     Raises:
         TaskError: a task is neither ours nor in `--include_path`, or a check before the run failed.
@@ -59,14 +59,14 @@ def _interrupted(arguments: Sequence[str]) -> str:
     if cached:
         return f"\nInterrupted. The responses so far are in {cached[-1]}_rank0.db; the same command continues there."
     return (
-        "\nInterrupted, and the responses so far are lost. With `--use_cache FILE` lm-eval keeps each response as it "
+        "\nInterrupted, and the responses so far are lost. With `--use_cache FILE` lm-eval saves each response as it "
         "comes, and the same command continues after an interruption."
     )
 
 
 @contextlib.contextmanager
 def _noticing_lost_results() -> Iterator[None]:
-    """Raise OutputError at the end if lm-eval could not write its results: it only logs a warning."""
+    """Raise OutputError at the end if lm-eval could not write its results; lm-eval itself only logs a warning."""
     failures: list[str] = []
 
     class Notice(logging.Handler):
@@ -83,7 +83,7 @@ def _noticing_lost_results() -> Iterator[None]:
         logger.removeHandler(handler)
     if failures:
         raise OutputError(
-            f"lm-eval could not write all results ({failures[0]}); the table above is all that is left. Check the "
+            f"lm-eval could not write all results ({failures[0]}); only the table above is left. Check the "
             "space and the permissions of --output_path."
         )
 
@@ -92,7 +92,7 @@ _NOT_FOUND = "Tasks not found: "
 
 
 def _not_found(tasks: Sequence[str], arguments: Sequence[str]) -> str:
-    """Return the message about tasks that lm-eval does not find, with hints from its arguments."""
+    """Return the message about tasks that lm-eval cannot find, with hints based on its arguments."""
     folders = [Path(folder) for folder in _values(arguments, "--include_path")]
     known = {*task_names(), *(name for folder in folders for name in _tasks_in(folder))}
     text = f"{_NOT_FOUND}{', '.join(tasks)}. {suggest(tasks[0], known)} "
@@ -110,7 +110,7 @@ def _values(arguments: Sequence[str], option: str) -> list[str]:
 
 def _tasks_in(folder: Path) -> Iterator[str]:
     for file in folder.rglob("*.yaml"):
-        with contextlib.suppress(TaskError):  # lm-eval has reported the file already
+        with contextlib.suppress(TaskError):  # lm-eval has already reported the file
             name = read_task_file(file).get("task")
             if isinstance(name, str):
                 yield name

@@ -1,4 +1,4 @@
-"""lm-eval's tasks on our data and on a user's: documents, shots, checks before a run, requests, warnings after it."""
+"""Define lm-eval tasks on our data and users' data: documents, shots, checks before a run, requests, later warnings."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def load_benchmark(benchmark: Benchmark, *, data: str | None, revision: str | No
 
 
 def _warn_about_unfilled(benchmark: Benchmark, documents: Dataset) -> None:
-    """Warn if the model will see a placeholder, or nothing, where a prompt should show an input."""
+    """Warn if a prompt shows a placeholder or nothing instead of an input."""
     pairs = zip(documents["instruction"], documents["inputs"], strict=True)
     found = [names for instruction, inputs in pairs if (names := prompt.unfilled(instruction, inputs))]
     if found:
         logger.warning(
-            "%s: in %d of %d prompts no input fills {%s}. The documents are run all the same. "
+            "%s: in %d of %d prompts no input fills {%s}. The documents are run anyway. "
             "`mera-ru data check` names the rows.",
             benchmark.title,
             len(found),
@@ -85,7 +85,7 @@ def _warn_about_unfilled(benchmark: Benchmark, documents: Dataset) -> None:
 
 
 def _warn_about_hidden_answers(benchmark: Benchmark, answered: Sequence[bool], *, is_hidden: bool) -> None:
-    """Say how many documents have no reference, and how to get scores for them."""
+    """Report how many documents have no reference, and how to get scores for them."""
     missing = f"{benchmark.title}: {answered.count(False)} of {len(answered)} documents have no reference answer"
     if benchmark in LEADERBOARD and is_hidden:
         logger.warning(
@@ -100,27 +100,27 @@ def _warn_about_hidden_answers(benchmark: Benchmark, answered: Sequence[bool], *
 
 
 class MeraTask(ConfigurableTask):  # type: ignore[misc]
-    """lm-eval's own task that also checks the judge before the model runs and computes no score in `--predict_only`."""
+    """An lm-eval task that also checks the judge before the model runs and skips scores in `--predict_only`."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Take the content of the task's YAML file."""
+        """Create the task from the content of its YAML file."""
         patches.prepare_lm_eval()
-        # `class`, which names this class, is no field of lm-eval's configuration.
+        # `class`, which names this class, is not a field of lm-eval's configuration.
         super().__init__(config={key: value for key, value in _with_prefix(config).items() if key != "class"})
         self._scored = True
         self._tokenizer: Any = None
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Load the documents as lm-eval does, without its hint in every run to use `--metadata`."""
+        """Load the documents like lm-eval, but without its constant hint to use `--metadata`."""
         self.dataset = self.config.custom_dataset(**(self.config.metadata or {}), **(dataset_kwargs or {}))
 
     def override_metric(self, metric_name: str) -> None:
-        """Replace all metrics by one of lm-eval's: `bypass`, for `--predict_only`."""
+        """Replace all metrics with lm-eval's `bypass`, for `--predict_only`."""
         super().override_metric(metric_name)
         self._scored = False
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
-        """Change a setting of the run, such as `--gen_kwargs`, in which a token limit replaces the task's own."""
+        """Change a setting of the run, such as `--gen_kwargs`, where a token limit replaces the task's own."""
         super().set_config(key, with_one_limit(value) if key == "generation_kwargs" else value, update)
 
     def check_shots(self, number: int | None) -> None:
@@ -130,10 +130,10 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             self.sampler.sample(number, self.eval_docs[0])
 
     def check_judge(self) -> None:
-        """Check the configured judge, if any, by a trial question, and record it in the results.
+        """Check the configured judge, if any, with a test question, and record it in the results.
 
         Raises:
-            JudgeError: the judge cannot be used. Without documents that have a reference it is not needed.
+            JudgeError: the judge cannot be used. It is not needed if no document has a reference.
         """
         settings = config.from_environment()
         if settings is None or "judge_score" not in self._metric_fn_list:
@@ -145,10 +145,10 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             self._record(METADATA, identity(judge_facts(settings)))
 
     def build_all_requests(self, *args: Any, cache_requests: bool = False, **kwargs: Any) -> None:
-        """Build the requests, after checking the judge if there is something to judge.
+        """Build the requests, after checking the judge if it is needed.
 
-        Requests are never taken from lm-eval's cache. Its key is the task's name and settings, so it would return the
-        requests of other data, another revision or other shots, and their responses would get wrong scores.
+        Requests are never taken from lm-eval's cache. Its key is the task's name and settings, so it would return
+        requests for other data, revisions or shots, and the responses would get wrong scores.
 
         Raises:
             JudgeError: the judge cannot be used.
@@ -158,7 +158,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         if cache_requests:
             warning_once(
                 logger,
-                "--cache_requests is ignored, because lm-eval's cache does not notice other data or other shots. "
+                "--cache_requests is ignored, because lm-eval's cache does not notice changed data or shots. "
                 "Building the requests takes about a second.",
             )
         self._check_samples(kwargs.get("samples"))
@@ -175,12 +175,12 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             if not (kwargs.get("apply_chat_template") and "chat_template" in str(error)):
                 raise
             raise TaskError(
-                f"{self.task_name}: the model's tokenizer has no chat template for --apply_chat_template. Leave that "
-                "option out; for base models there are the `_prefill` tasks."
+                f"{self.task_name}: the model's tokenizer has no chat template for --apply_chat_template. Omit that "
+                "option; for base models use the `_prefill` tasks."
             ) from error
 
     def _check_samples(self, samples: Any) -> None:
-        """Check `--samples`, and put them in order: lm-eval runs them in order and logs their numbers as given."""
+        """Check `--samples`, and sort them: lm-eval runs them in order but logs their numbers as given."""
         if samples is None:
             return
         issues = preflight.check_indices(samples, len(self.eval_docs), f"--samples, task {self.task_name}")
@@ -226,18 +226,18 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             )
 
     def _record(self, name: str, value: Any) -> None:
-        """Write a fact about the run into the task's `metadata`, which lm-eval copies to its results."""
+        """Write information about the run into the task's `metadata`, which lm-eval copies to its results."""
         self.config.metadata = {**(self.config.metadata or {}), name: value}
 
 
-# The names that lm-eval knows for the largest number of new tokens, by its own order of preference.
+# lm-eval's names for the maximum number of new tokens, in its own order of preference.
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 
 
 def with_one_limit(generation: Mapping[str, Any]) -> dict[str, Any]:
     """Return generation settings with their token limit under the one name that lm-eval's backends share.
 
-    lm-eval would let the `max_gen_toks` of a task win over the user's `max_new_tokens`.
+    In lm-eval, a task's `max_gen_toks` would override the user's `max_new_tokens`.
     """
     limits = [generation[name] for name in _LIMITS if generation.get(name) is not None]
     others = {name: value for name, value in generation.items() if name not in _LIMITS}
@@ -255,13 +255,13 @@ def _with_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "filter_list": filters} if filters else dict(config)
 
 
-# A response counts as cut if it has at least this share of the token limit: its text, split into tokens again, can have
-# slightly fewer than the model generated.
+# A response counts as cut off if it has at least this share of the token limit: tokenizing its text again can give
+# slightly fewer tokens than the model generated.
 _CUT = 0.98
 
 
 def run_warnings(task: ConfigurableTask, tokenizer: Any = None) -> Iterator[str]:
-    """Yield what a user should know before they trust the scores of a task.
+    """Yield warnings that a user should read before trusting the scores of a task.
 
     Args:
         task: the task, whose responses have passed through its filters.
@@ -308,7 +308,7 @@ def count_cut(responses: Sequence[str], limit: object, tokenizer: Any) -> int | 
     """
     if tokenizer is None or not isinstance(limit, int):
         return None
-    # Few responses are this long, so most need not be split into tokens: a token has at least one byte.
+    # A token has at least one byte, so most responses are too short to need tokenizing.
     long = [text for text in responses if len(text.encode("utf-8", "replace")) >= _CUT * limit]
     return sum(len(tokenizer.encode(text, add_special_tokens=False)) >= _CUT * limit for text in long)
 
@@ -328,16 +328,16 @@ def _load_tokenizer(name: str, settings: tuple[tuple[str, str], ...]) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(name, local_files_only=True, **dict(settings))
-    except Exception:  # whatever a tokenizer's files or code raise: the run is done, and only a count is missing
+    except Exception:  # a tokenizer's files or code can raise anything; the run is done, and only a count is missing
         return None
 
 
 class ShotsSampler(ContextSampler):  # type: ignore[misc]
-    """Take the same shots for every document, chosen by the few-shot seed.
+    """A sampler that uses the same shots for every document, chosen by the few-shot seed.
 
     lm-eval's own sampler draws new shots for each document. A document's prompt and score would then depend on
     `--limit`, on the order of the documents and on their distribution over processes. It also compares whole documents
-    to leave out the tested one, and takes shots without an answer.
+    to exclude the tested one, and uses shots without an answer.
     """
 
     def sample(
@@ -352,7 +352,7 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
         shots = [shot for shot in self._shuffled if shot["meta"]["id"] != tested]
         if n > len(shots):
             raise DataError(
-                f"--num_fewshot {n} asks for more shots than the data have to draw from ({len(shots)}). "
+                f"--num_fewshot {n} asks for more shots than the data have ({len(shots)}). "
                 "Use a smaller number, or add rows with answers to the split `shots` of the data."
             )
         return shots[:n]
@@ -379,7 +379,7 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
 class CustomTask(MeraTask):
     """A task on a dataset that is not part of MERA Text 2.0 but has its format.
 
-    A short YAML file names the data and the form of the answers::
+    A short YAML file defines the data and the form of the answers::
 
         task: school_riddles
         class: !function mera_ru_tasks.CustomTask
@@ -389,33 +389,32 @@ class CustomTask(MeraTask):
         metadata:
           version: 1.0
 
-    Everything else is as in this package's own tasks: the same checks of the data, filters and metrics, from the same
-    shared YAML files. lm-eval includes a file only by its path, which differs between machines. A class is imported by
-    name.
+    Everything else is the same as in this package's own tasks: data checks, filters and metrics come from the same
+    shared YAML files. lm-eval includes files only by path, which differs between machines; a class is imported by name.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Take the content of the user's YAML file: lm-eval's own keys and this package's.
+        """Create the task from the user's YAML file, which holds lm-eval's keys and this package's.
 
         Raises:
             TaskError: a setting is unknown, missing or invalid; the message names the task, the setting and the fix.
-            DataError: as `data.load` raises it.
+            DataError: as in `data.load`.
         """
         patches.prepare_lm_eval()
         if "gen_prefix" in config:
             raise TaskError(
-                f"The task {config['task']!r}, `gen_prefix`: after the run the scores could not take it into account. "
+                f"The task {config['task']!r}, `gen_prefix`: scoring after the run could not take it into account. "
                 "For a prompt that ends in the marker write `mera_ru_prefill: true` under `dataset_kwargs`."
             )
         settings = config.get("dataset_kwargs") or {}
         self._benchmark = custom_benchmark(config["task"], settings)
         base = _base_config(self._benchmark, prefill=settings.get("mera_ru_prefill", False))
-        # Without the base's `until` lm-eval would stop at the first blank line.
+        # Without the shared `until`, lm-eval would stop at the first blank line.
         generation = {**base["generation_kwargs"], **with_one_limit(config.get("generation_kwargs") or {})}
         super().__init__(config={**base, **config, "generation_kwargs": generation})
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Load the documents; the run's `--metadata` can name a revision and a data folder, as for our tasks."""
+        """Load the documents; as for our tasks, `--metadata` can set a revision and a data folder."""
         metadata = self.config.metadata or {}
         self.dataset = load_benchmark(
             self._benchmark,
@@ -426,14 +425,14 @@ class CustomTask(MeraTask):
 
 
 def _metrics_name(answer_format: AnswerFormat) -> str:
-    """Return the name of the shared file with the metrics of such answers."""
+    """Return the name of the shared file with the metrics for this kind of answer."""
     if not answer_format.choices:
         return "phrase"
     return "multi_choice" if answer_format.max_choices > 1 else "choice"
 
 
 def _base_config(benchmark: Benchmark, *, prefill: bool) -> dict[str, Any]:
-    """Return what this package's own tasks with such answers include; metrics over groups only if there are groups."""
+    """Return the settings that our tasks with such answers include; group metrics only if there are groups."""
     config: dict[str, Any] = {}
     for name in ("base", "prefill" if prefill else "plain", _metrics_name(next(iter(benchmark.formats.values())))):
         config |= load_yaml(shared_yaml(name))

@@ -1,4 +1,4 @@
-"""Check any submission archive as the leaderboard's scorer would, whoever made it."""
+"""Check a submission archive from any tool as the leaderboard's scorer would."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mera_ru_tasks.logs.reader import parse_samples
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.rules import LOGS, is_log_of, name_ids, task_error
 
-# Far more than any real submission, far less than would fill a machine's memory.
+# Far larger than any real submission, but small enough for any machine's memory.
 _LARGEST = 1 << 30
 _REPACK = "Pack it again with `mera-ru submit`."
 _RESULTS = re.compile(r"(^|/)results[^/]*\.json$")
@@ -33,7 +33,7 @@ Responses = Mapping[int, str]
 
 @dataclass(frozen=True)
 class Checked:
-    """What an archive contains and what is wrong with it.
+    """The contents and issues of an archive.
 
     Attributes:
         responses: the readable responses by file name and id.
@@ -51,7 +51,7 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
     Args:
         file: the archive.
         data: a folder with the data; default as in `rules.expected_rows`.
-        tasks: custom tasks that it must answer. By default it holds any of the twelve tasks of MERA Text 2.0.
+        tasks: custom tasks that it must answer. By default it may hold any of the twelve tasks of MERA Text 2.0.
 
     Raises:
         SubmissionError: the file is not a zip archive.
@@ -89,12 +89,12 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
 
 
 def _unknown(title: str) -> Benchmark:
-    """Return a placeholder for a task of which only the name is known."""
+    """Return a placeholder for a task with only a known name."""
     return Benchmark(title, title, None, (title.lower(),), (), (), None, {})
 
 
 def _unknown_task(task: str) -> Issue:
-    message = f"no results log in it says that {task!r} is a custom task"
+    message = f"it contains no results log that describes {task!r} as a custom task"
     return task_error("unknown-task", task, LOGS, message, _REPACK)
 
 
@@ -102,11 +102,11 @@ def _check_set(titles: Sequence[str]) -> Iterator[Issue]:
     """Check that an archive holds the twelve tasks of MERA Text 2.0, or at least one of them."""
     missing = ", ".join(title for title in rules.SIZES if title not in titles)
     if not titles:
-        message = f"it holds no task file; their names are {missing}, each with `.json`"
+        message = f"it contains no task files; their names are {missing}, each with `.json`"
         hint = "For an archive of custom tasks, name them with --task."
         yield Issue("no-tasks", "error", "archive", message, hint)
     elif missing:
-        message = f"it holds {len(titles)} of the {len(rules.SIZES)} tasks of MERA Text 2.0; missing: {missing}"
+        message = f"it contains {len(titles)} of the {len(rules.SIZES)} tasks of MERA Text 2.0; missing: {missing}"
         hint = (
             "MERA's tools call such an archive incomplete. `mera-ru submit RUN --into FILE` adds tasks to an archive."
         )
@@ -136,7 +136,7 @@ def _custom(logs: bytes | None, task: str) -> Benchmark | None:
 
 
 def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
-    """Open a zip archive; raise SubmissionError if it is none."""
+    """Open a zip archive; raise SubmissionError for any other file."""
     try:
         return zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, UnicodeDecodeError, RuntimeError) as error:
@@ -145,12 +145,12 @@ def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
 
 
 def check_names(archive: zipfile.ZipFile, files: Sequence[str]) -> Iterator[Issue]:
-    """Check the names of the entries: each once, inside the archive, and spelled as the scorer expects."""
+    """Check that entry names are unique, stay inside the archive, and are spelled as the scorer expects."""
     wanted = {*files, LOGS}
     names = Counter(entry.filename for entry in archive.infolist() if not entry.is_dir())
     for name, count in names.items():
         if count > 1:
-            message = f"the archive holds it {count} times"
+            message = f"the archive contains it {count} times"
             yield task_error("duplicate-entry", "archive", repr(name), message, _REPACK)
         if _escapes(name):
             yield task_error("escaping-name", "archive", repr(name), "its path leaves the archive", _REPACK)
@@ -167,7 +167,7 @@ def _escapes(name: str) -> bool:
 
 
 def read_entry(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | None, list[Issue]]:
-    """Read an entry; None with an issue if that fails."""
+    """Read an entry; on failure, return None and add an issue."""
     try:
         entry = archive.getinfo(name)
     except KeyError:
@@ -217,7 +217,7 @@ def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[I
 
 
 def _check_logs(content: bytes, responses: Mapping[str, Responses], benchmarks: Sequence[Benchmark]) -> Iterator[Issue]:
-    """Warn about incomplete logs, and about logs with other responses than the archive."""
+    """Warn about incomplete logs, and about logs whose responses differ from the archive's."""
     try:
         logs = open_archive(content, LOGS)
     except SubmissionError as error:
@@ -245,7 +245,7 @@ def is_results_log(name: str) -> bool:
 
 
 def task_of_samples(name: str) -> str:
-    """Return the task in the name of a sample log; empty if it is none."""
+    """Return the task in the name of a sample log; empty for any other file."""
     match = SAMPLES_NAME.fullmatch(name.rpartition("/")[2])
     return match["task"] if match else ""
 
@@ -253,7 +253,7 @@ def task_of_samples(name: str) -> str:
 def _compare(logs: zipfile.ZipFile, names: Sequence[str], given: Responses, benchmark: Benchmark) -> Iterator[Issue]:
     """Compare responses with a task's sample logs, except for outer white space, which MERA's packer removes.
 
-    The filters' names do not matter: each repeats the same responses. Neither does it matter which log has a response.
+    Neither the filter nor the log matters: each filter repeats the same responses, and any log may hold a response.
     """
     logged: dict[int, set[str]] = defaultdict(set)
     location = f"{LOGS}: {', '.join(names)}"

@@ -36,8 +36,8 @@ class Answers:
     """The responses of one task.
 
     Attributes:
-        benchmark: which one.
-        log: the log that holds them.
+        benchmark: the benchmark.
+        log: the log that holds the responses.
         samples: the sample of each document, by its `meta.id`.
     """
 
@@ -52,7 +52,7 @@ class Answers:
 
     @property
     def referenced(self) -> bool:
-        """Return True if the log holds reference answers."""
+        """Return True if the log contains reference answers."""
         return any(str(sample.doc.get("outputs") or "").strip() for sample in self.samples.values())
 
 
@@ -60,7 +60,7 @@ def benchmarks_of(logs: Sequence[TaskLog], tasks: Sequence[str]) -> Sequence[Ben
     """Return the datasets that a submission answers: those of the custom `tasks`, else the leaderboard's.
 
     Raises:
-        RunError: there is no log of a task, or it is not a custom task.
+        RunError: a task has no log or is not a custom task.
     """
     return [_custom(logs, task) for task in tasks] or LEADERBOARD
 
@@ -89,15 +89,15 @@ def choose(
     """Choose the newest log of the task of each benchmark.
 
     Args:
-        logs: what was found.
-        benchmarks: what is submitted.
-        model: the model whose logs to take; needed only if there are several.
+        logs: the logs found.
+        benchmarks: the benchmarks to submit.
+        model: the model whose logs to use; required only if there are several.
 
     Returns:
         By the benchmark's name, which is the task's name; a benchmark without a log is absent.
 
     Raises:
-        RunError: the logs hold no such model, or several models and none was named.
+        RunError: the logs do not contain the model, or contain several models and none was named.
     """
     names = {benchmark.name for benchmark in benchmarks}
     usable = [log for log in logs if log.task in names]
@@ -106,8 +106,8 @@ def choose(
         raise RunError(f"There is no log of the model {model!r}. There are logs of: {', '.join(map(repr, models))}.")
     if model is None and len(models) > 1:
         raise RunError(
-            f"The logs are of several models: {', '.join(map(repr, models))}. A submission is for one model: name it "
-            "with --model, or name only its folder."
+            f"The logs belong to several models: {', '.join(map(repr, models))}. A submission has one model: choose it "
+            "with --model, or give only its folder."
         )
     return {log.task: log for log in newest(log for log in usable if model is None or log.run.model == model)}
 
@@ -122,7 +122,9 @@ def missing_tasks(
         others = {log.task for log in logs if (known := benchmark_of_task(log.task)) and known[0] is benchmark}
         refused = "; ".join(f"the log of `{task}` cannot replace it: {rules.why_not(task)}" for task in sorted(others))
         message = "there is no log of this task" + (f" ({refused})" if refused else "")
-        hint = f"Run lm-eval with `--tasks {benchmark.name} --log_samples --output_path DIR` and name DIR too."
+        hint = (
+            f"Run lm-eval with `--tasks {benchmark.name} --log_samples --output_path DIR` and add DIR to the command."
+        )
         yield task_error("missing-task", benchmark.name, f"{benchmark.title}.json", message, hint)
 
 
@@ -160,7 +162,7 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Issu
             issues.append(task_error("lone-surrogate", log.task, sample.location, message, hint))
         samples[identity] = sample
     if not samples:
-        message = f"it has no line of the filter `{STRICT}`"
+        message = f"it has no lines of the filter `{STRICT}`"
         issues.append(
             task_error("missing-filter", log.task, log.file, message, "Run the task as this package defines it.")
         )
@@ -188,14 +190,14 @@ class Draft:
 
     Attributes:
         answers: the tasks' responses, in the leaderboard's order.
-        issues: errors, and notes that the user should know.
+        issues: errors, and notes for the user.
     """
 
     answers: Sequence[Answers]
     issues: Sequence[Issue]
 
     def stopped_by(self, partial: bool) -> list[Issue]:
-        """Return the errors that prevent writing. With `partial`, missing parts do not, unless nothing is left."""
+        """Return the errors that prevent writing. With `partial`, ignore missing parts unless nothing is left."""
         stopping = errors(self.issues)
         if partial and self.answers:
             return [issue for issue in stopping if issue.code not in rules.INCOMPLETE]
@@ -208,13 +210,13 @@ def prepare(
     """Choose the logs, read the responses and check them.
 
     Args:
-        logs: what was found (see `logs.lmeval.find_logs`).
-        model: the model to take, if there are several.
+        logs: the logs found (see `logs.lmeval.find_logs`).
+        model: the model to submit, if there are several.
         data: a folder with the data, to check ids and questions against.
-        tasks: custom tasks, to be packed instead of the leaderboard's.
+        tasks: custom tasks to pack instead of the leaderboard's.
 
     Raises:
-        RunError: a log is broken, or there are several models and none is named.
+        RunError: a log is invalid, or there are several models and none is named.
         DataError: the data are missing or invalid.
     """
     benchmarks = benchmarks_of(logs, tasks)
@@ -248,18 +250,18 @@ def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> 
     taken = list(chosen.values())
     older = [log.task for log in taken if sum(o.task == log.task and o.run.model == log.run.model for o in logs) > 1]
     if older:
-        hint = "To take an older run, name its log files."
-        yield _note("newest-taken", ", ".join(older), "there are several runs, and the newest is taken", hint)
+        hint = "To use an older run, name its log files."
+        yield _note("newest-taken", ", ".join(older), "there are several runs; the newest is used", hint)
     for task in sorted({log.task for log in logs} - {log.task for log in taken}):
         if reason := rules.why_not(task):
-            yield _note("task-left-out", task, f"left out, since {reason}")
+            yield _note("task-left-out", task, f"left out, because {reason}")
     for run in {log.run.results_file: log.run for log in taken}.values():
         if changed := run.config.get("gen_kwargs"):
             text = ", ".join(f"{name}={value}" for name, value in as_mapping(changed).items()) or str(changed)
-            hint = "Check that it cuts no answer, as a small max_gen_toks would."
-            yield _note("gen-kwargs", str(run.results_file), f"the run had --gen_kwargs {text}", hint)
+            hint = "Check that no answers are cut off, for example by a small max_gen_toks."
+            yield _note("gen-kwargs", str(run.results_file), f"the run used --gen_kwargs {text}", hint)
         if any(secrets_in(run.results)):
-            message = "it holds a key or password in the model's arguments; the packed copy says HIDDEN instead"
+            message = "its model arguments contain a key or password; the packed copy shows HIDDEN instead"
             yield _note("secret-hidden", str(run.results_file), message)
 
 
@@ -270,7 +272,7 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected])
             hint = "Many empty responses suggest a stop string, a small max_gen_toks or an API that failed."
             yield _note("empty-responses", part.benchmark.title, message, hint)
     if referenced := [part.benchmark.title for part in answers if part.referenced]:
-        message = "the logs hold reference answers, which become public with the submission"
+        message = "the logs contain reference answers, which become public with the submission"
         yield _note("references-public", ", ".join(referenced), message)
     if unchecked:
         yield rules.note_unchecked(unchecked)
@@ -288,7 +290,7 @@ def build_into(file: Path, answers: Sequence[Answers]) -> tuple[bytes, list[Issu
 
     Args:
         file: the existing archive, from any tool.
-        answers: the tasks to put in.
+        answers: the answers to add.
 
     Raises:
         SubmissionError: the existing archive cannot be read, or has unusable names.
@@ -325,7 +327,7 @@ def _entries(archive: zipfile.ZipFile, file: Path) -> dict[str, Callable[[], byt
 
 
 def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Answers]) -> Iterator[Issue]:
-    """Warn if the logs of the other tasks name another model: a row of the leaderboard is one system."""
+    """Warn if the logs of the other tasks name a different model: a leaderboard row is one system."""
     own = {part.log.run.model for part in answers}
     for name, read in logs.items():
         if not check.is_results_log(name):
@@ -335,8 +337,10 @@ def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Ans
         except (ValueError, RecursionError):
             continue
         if isinstance(model, str) and model not in own:
-            message = f"the existing archive's logs are of the model {model!r}, not {', '.join(map(repr, sorted(own)))}"
-            yield Issue("other-model", "warning", name, message, "All tasks of a submission must be of one model.")
+            message = (
+                f"the existing archive's logs belong to the model {model!r}, not {', '.join(map(repr, sorted(own)))}"
+            )
+            yield Issue("other-model", "warning", name, message, "All tasks of a submission must use the same model.")
 
 
 def write(archive: bytes, file: Path) -> None:
@@ -363,8 +367,8 @@ def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
         for name, file in files.items():
             if owners.setdefault(name, file) != file:
                 raise SubmissionError(
-                    f"{file} and {owners[name]} are of two runs that ended at the same moment, so their logs would "
-                    "have the same name. Name the logs of one run."
+                    f"{file} and {owners[name]} belong to two runs with the same timestamp, so their names would "
+                    "collide in the archive. Name the logs of one run."
                 )
             entries[name] = functools.partial(_public, log, file)
     return entries
@@ -380,7 +384,7 @@ def _public(log: TaskLog, file: Path) -> bytes:
 
 
 def _zip(entries: Mapping[str, Callable[[], bytes]]) -> bytes:
-    """Pack entries in the order of their names; each content is created only when it is written, to save memory."""
+    """Pack entries sorted by name; create each content only when it is written, to save memory."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(entries):

@@ -1,6 +1,6 @@
-"""What a submission must contain and what the leaderboard fixes in a run.
+"""Define the required contents of a submission and the run settings that the leaderboard fixes.
 
-Rows of the leaderboard are comparable only if nothing but the model differs:
+Rows of the leaderboard are comparable only if nothing differs but the model:
 
 - The tasks are `enantiosemy`, `riddles_closed` and `russian_regions`: a prefilled prompt is a different prompt, the
   shots are public, and the sample data belong to this package.
@@ -22,7 +22,7 @@ from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.lmeval import TaskLog, differing, setting_of
 from mera_ru_tasks.paths import expanded
 
-# The archive's entry with the logs.
+# The archive entry with the logs.
 LOGS = "logs_public.zip"
 
 # The tasks of MERA Text 2.0, which name the archive's files, and their numbers of test rows.
@@ -31,14 +31,14 @@ SIZES = {
     "NewReasoning": 370, "RUBIN": 783, "Riddles": 500, "RussianRegions": 603, "SAGE": 1000, "SOB-Hard": 825,
 }  # fmt: skip
 
-# Issues that mean only that something is missing, so that the rest can be packed.
+# Issues about missing parts; the rest can still be packed.
 INCOMPLETE = frozenset(
     {"missing-task", "missing-entry", "missing-ids", "other-size", "limited-run", "missing-lines", "missing-documents"}
 )
 
 
 def is_log_of(task: str, benchmark: Benchmark) -> bool:
-    """Return True if a log's task is this benchmark, by this package's name or by MERA's (`riddles`)."""
+    """Return True if a log's task is this benchmark, under this package's name or MERA's (`riddles`)."""
     return task.lower() in benchmark.folders
 
 
@@ -60,24 +60,24 @@ def why_not(task: str) -> str:
     if "shots" in variants:
         return "it runs the public shots, not the test set"
     if "prefill" in variants:
-        return "its prompts end in a prefilled `Ответ:`, which the leaderboard's do not"
+        return "its prompts end with a prefilled `Ответ:`, unlike the leaderboard's"
     return "" if benchmark in LEADERBOARD else "it is for diagnosis, outside the leaderboard"
 
 
 def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Issue]:
-    """Check one task's results file: it exists, and there was no limit and, for the leaderboard, no shots.
+    """Check that a task's results file exists, without a limit and, for the leaderboard, without shots.
 
     Args:
         log: the task's log.
-        benchmark: what it answers.
-        answered: how many documents it holds. lm-eval counts only documents with a score, and a test set with closed
-            answers has none.
+        benchmark: the benchmark that it answers.
+        answered: the number of documents in the log. lm-eval counts only documents with a score, and a test set with
+            closed answers has none.
     """
     if log.run.results_file is None:
         yield task_error(
             "missing-results", log.task, log.file,
             f"its results file, results_{log.run.date}.json, is not in the same folder",
-            "The submission must contain it, and it holds the run's settings: put it back, or run again.",
+            "The submission needs it for the run's settings: put it back, or run again.",
         )  # fmt: skip
         return
     location = str(log.run.results_file)
@@ -89,26 +89,26 @@ def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Iss
     limit = log.run.config.get("limit")
     if limit is not None:
         yield task_error(
-            "limited-run", log.task, location, f"the run had --limit {limit}", "Run again without --limit."
+            "limited-run", log.task, location, f"the run used --limit {limit}", "Run again without --limit."
         )
     elif log.size is not None and answered < log.size:
         yield task_error(
-            "limited-run", log.task, log.file, f"it holds only {answered} of the task's {log.size} documents",
+            "limited-run", log.task, log.file, f"it contains only {answered} of the task's {log.size} documents",
             "Run again without --samples; if the run did not use it, the log is incomplete: copy it again.",
         )  # fmt: skip
 
 
 def sampling(generation: Mapping[str, Any]) -> str:
-    """Return the setting that makes generation other than greedy, as text; empty if it is greedy."""
+    """Return the setting that makes generation non-greedy, as text; empty if generation is greedy."""
     if generation.get("do_sample"):
         return f"do_sample={generation['do_sample']}"
     temperature = generation.get("temperature")
-    # API models use the temperature, whatever do_sample says.
+    # API models use the temperature regardless of do_sample.
     return f"temperature={temperature}" if temperature not in (None, 0) else ""
 
 
 def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Issue]:
-    """Check that all tasks were run with one model and the same settings as the first log."""
+    """Check that all tasks used the same model and settings as the first log."""
     if not logs:
         return
     first, wanted = logs[0], _whose(logs[0])
@@ -138,8 +138,8 @@ class Expected:
     """The test rows of a benchmark.
 
     Attributes:
-        benchmark: which one.
-        location: the file or hub split that holds them; empty if no data were found.
+        benchmark: the benchmark.
+        location: the file or hub split with the rows; empty if no data were found.
         rows: the rows by `meta.id`; None if no data were found.
     """
 
@@ -155,9 +155,9 @@ class Expected:
 
 
 def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:
-    """Find the test rows without a download: in `data`, MERA_RU_DATA or the cache of `datasets`.
+    """Find the test rows without downloading: in `data`, MERA_RU_DATA or the cache of `datasets`.
 
-    A custom dataset is in the folder that its task names, if this machine has that folder.
+    For a custom dataset, use the folder that its task names, if it exists on this machine.
 
     Raises:
         DataError: a local folder is named, but its data are missing or invalid.
@@ -175,12 +175,12 @@ def note_unchecked(unchecked: Sequence[Expected]) -> Issue:
     """Return a note about benchmarks whose data were not found."""
     names = ", ".join(expected.benchmark.title for expected in unchecked)
     counted = "only counted" if unchecked[0].size is not None else "not checked"
-    hint = "To check each one, name the data with --data DIR or MERA_RU_DATA."
+    hint = "To check each id, give the data with --data DIR or MERA_RU_DATA."
     return Issue("ids-unchecked", "note", names, f"no data were found, so ids were {counted}", hint)
 
 
 def check_ids(ids: Collection[int], expected: Expected, task: str, location: str) -> Iterator[Issue]:
-    """Check that every test id is answered and no other."""
+    """Check that all test ids and no others are answered."""
     if expected.rows is None:
         if expected.size is not None and len(ids) != expected.size:
             yield task_error(
@@ -198,26 +198,26 @@ def check_ids(ids: Collection[int], expected: Expected, task: str, location: str
     if foreign := set(ids) - expected.rows.keys():
         yield task_error(
             "foreign-ids", task, location, f"not in {expected.location}: {name_ids(foreign)}",
-            "Run on the test set that you submit, or name the data of the run with --data.",
+            "Run on the test set that you submit, or give the data of the run with --data.",
         )  # fmt: skip
     if expected.size is not None and len(expected.rows) != expected.size:
         yield task_error(
             "other-size", task, expected.location, f"it has {len(expected.rows)} rows; according to its card "
-            f"{expected.benchmark.title} has {expected.size}", "Name the whole test set with --data or MERA_RU_DATA.",
+            f"{expected.benchmark.title} has {expected.size}", "Give the whole test set with --data or MERA_RU_DATA.",
         )  # fmt: skip
 
 
 def check_questions(
     docs: Mapping[int, Mapping[str, Any]], expected: Expected, task: str, location: str
 ) -> Iterator[Issue]:
-    """Check that the documents of the run have the texts of the expected rows."""
+    """Check that the run's documents have the same texts as the expected rows."""
     rows = expected.rows or {}
     other = [identity for identity, doc in docs.items() if identity in rows and _text(doc) != _text(rows[identity])]
     if other:
         yield task_error(
             "other-questions", task, location,
-            f"run with another instruction or other inputs than in {expected.location}: {name_ids(other)}",
-            "Run again on these data, or name the data of the run with --data.",
+            f"run with a different instruction or inputs than in {expected.location}: {name_ids(other)}",
+            "Run again on these data, or give the data of the run with --data.",
         )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def _text(row: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def name_ids(ids: Iterable[int], most: int = 10) -> str:
-    """List ids in words, neighbours as ranges, at most `most` of them: `ids 1 to 5, 9, 12 and 3 more`."""
+    """List ids in words, with ranges, at most `most` of them: `ids 1 to 5, 9, 12 and 3 more`."""
     ranges: list[list[int]] = []
     for number in sorted(ids):
         if ranges and ranges[-1][1] + 1 == number:

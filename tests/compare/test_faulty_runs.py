@@ -31,7 +31,7 @@ def test_a_cut_line_costs_that_line(copied, mera_ru):
     data = json.loads(outcome.out)
     assert outcome.status == 0
     assert "line 120: it is not valid JSON" in outcome.err
-    assert "The last line is cut" in outcome.err
+    assert "The last line is truncated" in outcome.err
     sizes = {
         r["filter"]: r["score"]["n"]
         for r in data["scores"]
@@ -84,7 +84,7 @@ def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
     edit_rows(log_file(copied, WEAK), lambda row: {name: value for name, value in row.items() if name != "filter"})
     outcome = mera_ru("compare", copied)
     assert outcome.status == 0
-    assert "the field `filter` is missing or not as lm-eval 0.4.12 and later write it" in outcome.err
+    assert "the field `filter` is missing or not in the form of lm-eval 0.4.12 or later" in outcome.err
     [broken] = [one for one in compare_runs([copied]).problems if one.code == "broken-lines"]
     assert dict(broken.values)["n"] == "120"
 

@@ -28,8 +28,8 @@ BROKEN: list[tuple[str, bytes, tuple[str, ...]]] = [
     ("test.jsonl", f"{LINE}\n{LINE[:30]}".encode(), ("line 2, column 17",)),
     *(("test.json", content, ('{"data": [row, …]}',))
       for content in (b'{"data": {"test": []}}', b'{"rows": []}', b'"data"')),
-    ("test.json", b'{"data": []}', ("holds no rows", "Riddles")),
-    ("test.jsonl", b"\n\n", ("holds no rows", "Riddles")),
+    ("test.json", b'{"data": []}', ("contains no rows", "Riddles")),
+    ("test.jsonl", b"\n\n", ("contains no rows", "Riddles")),
     ("test.json", '{"data": [{"instruction": "Сн'.encode()[:-1], ("incomplete",)),
     ("test.json", TEXT.encode("utf-16"), ("byte 0, line 1", "iconv -f UTF-16 -t UTF-8")),
     ("test.json", TEXT.encode("utf-16-le"), ("byte 120, line 4", "iconv -f UTF-16 -t UTF-8")),
@@ -80,7 +80,7 @@ BROKEN_PROMPTS: list[tuple[str | None, str, str]] = [
     ("{", META, "line 1, column 2"),
     *((json.dumps(bad), f"{META}, field `prompts`: ", "list of prompts")
       for bad in ([], {}, {"prompts": None}, {"prompts": "a"}, {"prompts": [1]}, {"prompts": [{"text": "a"}]})),
-    ('{"prompts": []}', ROW, "no prompt 2, it holds no prompts"),
+    ('{"prompts": []}', ROW, "no prompt 2, it contains no prompts"),
     ('{"prompts": ["a", "b"]}', ROW, "no prompt 2, its prompts are 0 to 1"),
 ]  # fmt: skip
 

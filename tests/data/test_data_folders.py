@@ -98,7 +98,9 @@ def test_faults_of_the_data_folder(tmp_path: Path) -> None:
     assert "ROOT has no folder `riddles_closed` or `Riddles`" in message(root, RIDDLES_CLOSED)
     data_folder(root, "Riddles", [riddle(1)])
     data_folder(root, "riddles_closed", [riddle(1)])
-    assert message(root, RIDDLES_CLOSED).startswith("ROOT holds several folders for Riddles: Riddles, riddles_closed")
+    assert message(root, RIDDLES_CLOSED).startswith(
+        "ROOT contains several folders for Riddles: Riddles, riddles_closed"
+    )
 
 
 def test_a_benchmarks_own_folder_is_not_a_data_folder(tmp_path: Path) -> None:
@@ -127,7 +129,9 @@ def test_a_split_that_is_there_twice(tmp_path: Path, files: tuple[str, ...], nam
             datasets.Dataset.from_list([riddle(1)]).save_to_disk(folder / file)
         else:
             (folder / file).write_text(json.dumps([riddle(1)]) if file.endswith(".json") else json.dumps(riddle(1)))
-    assert message(tmp_path, RIDDLES_CLOSED).startswith(f"ROOT/riddles holds the split `test` more than once: {names}.")
+    assert message(tmp_path, RIDDLES_CLOSED).startswith(
+        f"ROOT/riddles contains the split `test` more than once: {names}."
+    )
 
 
 @pytest.mark.parametrize("lost", ["test-00000-of-00003.parquet", "test-00002-of-00003.parquet"])

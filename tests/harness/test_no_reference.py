@@ -111,6 +111,6 @@ def test_placeholders_that_no_input_fills_are_told_before_the_run(
     rows[1]["inputs"]["hint"] = ""
     run(None, ["riddles_closed"], data=data_folder(tmp_path, "riddles", rows))
     assert our_warnings(caplog) == [
-        "Riddles: in 2 of 5 prompts no input fills {hint}. The documents are run all the same. "
+        "Riddles: in 2 of 5 prompts no input fills {hint}. The documents are run anyway. "
         "`mera-ru data check` names the rows."
     ]

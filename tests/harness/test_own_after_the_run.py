@@ -68,14 +68,14 @@ WRITE = "Write `class: !function mera_ru_tasks.CustomTask`."
 NO_TASK_FILE: dict[str, tuple[str | None, str]] = {
     "absent": (None, "own.yaml cannot be read: No such file or directory."),
     "no YAML": ("task: [", "own.yaml is not valid YAML: "),
-    "no settings": ("- task", "own.yaml holds no settings. "),
+    "no settings": ("- task", "own.yaml contains no settings. "),
     "another task": ("task: hellaswag\nclass: !function os.remove", "own.yaml is not a custom task"),
     "a wrong setting": (f"task: own\n{CLASS}dataset_kwargs: {{mera_ru_path: 7}}", "`mera_ru_path`: "),
     "no folder": (
         f"task: own\n{CLASS}dataset_kwargs: {{mera_ru_path: absent, mera_ru_answer: phrase}}",
         "The data folder absent does not exist.",
     ),
-    "no class": (f"task: own\n{SETTINGS}", f"own.yaml, `class`: lm-eval would not find the task's class. {WRITE}"),
+    "no class": (f"task: own\n{SETTINGS}", f"own.yaml, `class`: lm-eval would not find the task class. {WRITE}"),
     "no tag": (f"task: own\nclass: mera_ru_tasks.CustomTask\n{SETTINGS}", WRITE),
     "half a tag": (f"task: own\nclass: function mera_ru_tasks.CustomTask\n{SETTINGS}", WRITE),
     "a misspelt class": (f"task: own\nclass: !function mera_ru_tasks.harness.task.OwnTaks\n{SETTINGS}", WRITE),
@@ -137,7 +137,7 @@ def test_the_responses_are_packed_and_the_archive_is_checked(
         ended = call("submit", *arguments)
         assert ended.status == 1 and "not answered: id 9" in ended.out
     wrong = call("submit", "--check", "own.zip", "--task", "another")
-    assert wrong.status == 1 and "no results log in it says that 'another' is a custom task" in wrong.out
+    assert wrong.status == 1 and "it contains no results log that describes 'another' as a custom task" in wrong.out
     shutil.rmtree(root / "own")
     elsewhere = call("submit", output, "--task", "own", "-o", "three.zip")
     assert elsewhere.status == 0 and "no data were found, so ids were not checked" in elsewhere.out

@@ -75,7 +75,7 @@ WRONG_DATA: dict[str, tuple[Any, str]] = {
     "no folder": (None, "The data folder {folder} does not exist."),
     "no split": ({}, "{folder} has no split `test`"),
     "a letter outside": ([row(1, "Д")], "{folder}/test.json, row 1 (id 1), field `outputs`: "),
-    "no rows": ([], "{folder}/test.json holds no rows"),
+    "no rows": ([], "{folder}/test.json contains no rows"),
 }
 
 

@@ -52,7 +52,7 @@ SETTINGS = {
         ["load_in_4bit", "pip install bitsandbytes"],
     ),
     "no model": ({"model": "hf"}, ["--model_args", "pretrained=MODEL"]),
-    "folder": ({"model": "hf", "model_args": {"pretrained": "./absent"}}, ["./absent", "no such folder"]),
+    "folder": ({"model": "hf", "model_args": {"pretrained": "./absent"}}, ["./absent", "the folder does not exist"]),
     "no address": ({**CHAT, "model_args": {"model": "NAME"}}, ["base_url=http"]),
     "no key": ({**CHAT, "model": "openai-chat-completions"}, ["OPENAI_API_KEY"]),
     "messages": ({"model": "local-chat-completions", "model_args": SERVER}, ["--apply_chat_template"]),
@@ -65,7 +65,7 @@ SETTINGS = {
     "samples' task": ({"samples": {"riddles": [0]}}, ["task riddles", "riddles_sample"]),
     "samples' index": ({"samples": {"riddles_sample": [0, 60]}}, ["no document 60", "0 to 59"]),
     "negative index": ({"samples": {"riddles_sample": [-1]}}, ["no document -1"]),
-    "samples' type": ({"samples": {"riddles_sample": ["1"]}}, ["'1' is no number"]),
+    "samples' type": ({"samples": {"riddles_sample": ["1"]}}, ["'1' is not a document number"]),
     "no samples": ({"samples": {"riddles_sample": []}}, ["names no documents"]),
     "shots": ({"num_fewshot": 99}, ["--num_fewshot 99"]),
 }  # fmt: skip

@@ -86,7 +86,7 @@ def test_too_many_shots_are_a_clear_error(
     with pytest.raises(DataError) as caught:
         prompts(root, task, num_fewshot=asked)
     assert str(caught.value) == (
-        f"--num_fewshot {asked} asks for more shots than the data have to draw from ({available}). "
+        f"--num_fewshot {asked} asks for more shots than the data have ({available}). "
         "Use a smaller number, or add rows with answers to the split `shots` of the data."
     )
 

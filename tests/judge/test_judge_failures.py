@@ -29,7 +29,7 @@ def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplo
     with StubJudge(words=lambda message, attempt: "0 из 10") as stub, caplog.at_level(logging.INFO, "lm_eval"):
         verdicts = judge([wrong(1)], settings_for(stub, tmp_path))
     assert (scores(verdicts), len(stub.questions)) == ([None], 2)
-    assert "1 of 1 documents have no verdict" in caplog.text
+    assert "1 of 1 documents have no judge verdict" in caplog.text
 
 
 def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
@@ -42,7 +42,7 @@ def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
     readable = False
     with StubJudge(words=words) as stub:
         assert scores(judge(documents, settings_for(stub, tmp_path))) == [None] * 4
-        assert "Every question failed, so there is no judge score at all." in caplog.text
+        assert "Every question failed, so no judge score is reported." in caplog.text
         readable = True
         assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0]
     with StubJudge(words=lambda message, attempt: "Не знаю.") as stub:
@@ -95,7 +95,7 @@ def test_a_server_that_dies_half_way(tmp_path, caplog):
         first = judge(documents, settings_for(stub, tmp_path, **settings))
     assert scores(first).count(None) == 30
     assert len(stub.questions) <= 30 + 2 * 3 * 4, "a dead server is not asked all the rest"
-    assert "failed: 30" in caplog.text and "30 of 60 documents have no verdict" in caplog.text
+    assert "failed: 30" in caplog.text and "30 of 60 documents have no judge verdict" in caplog.text
     with StubJudge() as stub:
         second = judge(documents, settings_for(stub, tmp_path, **settings))
     assert len(stub.questions) == 30

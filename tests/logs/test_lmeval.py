@@ -138,8 +138,8 @@ NOTHING = {
         "unlogged/m/results_2026-01-02T03-04-05.000006.json",
         "ran without --log_samples",
     ),
-    "another file": ("data/Riddles/test.json", "is no log of lm-eval by its name"),
-    "a file of this package": ("judged_results_2026-01-02T03-04-05.000006.json", "is no log of lm-eval by its name"),
+    "another file": ("data/Riddles/test.json", "is not named like a log of lm-eval"),
+    "a file of this package": ("judged_results_2026-01-02T03-04-05.000006.json", "is not named like a log of lm-eval"),
 }
 
 
@@ -169,7 +169,7 @@ LINES = {
     "no UTF-8": (lambda row: change(row)[:-20] + b"\xff\xfe\n", "not valid JSON"),
     "a number too long": (lambda row: b'{"doc_id": ' + b"9" * 5000 + b"}\n", "not valid JSON"),
     "nested too deeply": (lambda row: b"[" * 100_000 + b"\n", "not valid JSON"),
-    "no object": (lambda row: b"[1]\n", "no JSON object"),
+    "no object": (lambda row: b"[1]\n", "not a JSON object"),
     "no doc": (lambda row: change(row, doc="x"), "`doc`"),
     "no doc_id": (lambda row: change(row, doc_id="1"), "`doc_id`"),
     "no pipeline": (lambda row: change(row, filter=None), "`filter`"),

@@ -256,7 +256,7 @@ MISTAKES = {
     "bad data": (["--metadata", '{"mera_ru_data": "bad"}'],
                  "Error: bad/riddles/test.json, row 2 (id 1), field `meta.id`: "),
     "too few shots": (["--metadata", '{"mera_ru_data": "good"}', "--num_fewshot", "1"],
-                      "Error: --num_fewshot 1 asks for more shots than the data have to draw from (0). "),
+                      "Error: --num_fewshot 1 asks for more shots than the data have (0). "),
 }  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def test_an_entry_twice_or_damaged_is_refused(good, mera_ru, tmp_path):
     with zipfile.ZipFile(stream, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("Riddles.json", good["Riddles.json"])
     (tmp_path / "twice.zip").write_bytes(stream.getvalue())
-    assert "the archive holds it 2 times" in mera_ru("submit", "--check", "twice.zip").out
+    assert "the archive contains it 2 times" in mera_ru("submit", "--check", "twice.zip").out
     whole = bytearray(pack(good))
     middle = len(whole) // 3
     whole[middle : middle + 200] = bytes(200)

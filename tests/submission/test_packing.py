@@ -57,7 +57,7 @@ def test_a_changed_generation_is_told(logs, short, mera_ru, tmp_path):
     assert "gen_kwargs" not in mera_ru("submit", short, "-o", tmp_path / "one.zip").out
     edit_results(logs, lambda content: content["config"].update(gen_kwargs={"max_gen_toks": 4}))
     told = mera_ru("submit", logs, "-o", tmp_path / "two.zip").out
-    assert "the run had --gen_kwargs max_gen_toks=4" in told
+    assert "the run used --gen_kwargs max_gen_toks=4" in told
 
 
 def test_what_is_wrong_with_the_logs_comes_before_the_archives_name(mera_ru, tmp_path):
@@ -157,8 +157,7 @@ def test_the_newest_run_is_taken_unless_files_are_named(logs, mera_ru, tmp_path)
     outcome = mera_ru("submit", logs)
     assert outcome.status == 0 and OTHER_DATE not in outcome.out
     assert (
-        "Note: enantiosemy, riddles_closed, russian_regions: there are several runs, and the newest is taken"
-        in outcome.out
+        "Note: enantiosemy, riddles_closed, russian_regions: there are several runs; the newest is used" in outcome.out
     )
     older = mera_ru("submit", *folder.glob(f"samples_*{OTHER_DATE}.jsonl"), "-o", "older.zip")
     assert older.status == 0 and older.out.count(OTHER_DATE) == 3

@@ -178,7 +178,7 @@ ERRORS: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "several models": (
         lambda logs: move_to_other_run(logs, lambda results: results.update(model_name="org/other")),
-        "The logs are of several models: 'org/other', 'org/scripted'",
+        "The logs belong to several models: 'org/other', 'org/scripted'",
     ),
     "no log": (lambda logs: [file.unlink() for file in logs.rglob("samples_*")], "lm-eval ran without --log_samples"),
 }  # fmt: skip
@@ -193,7 +193,7 @@ def test_logs_that_cannot_be_read_are_an_error(case, logs, mera_ru, tmp_path):
 
 
 REAL = {
-    "limit": ({"limit": 3}, ["riddles_closed"], "the run had --limit 3"),
+    "limit": ({"limit": 3}, ["riddles_closed"], "the run used --limit 3"),
     "shots": ({"num_fewshot": 1, "limit": 3}, ["riddles_closed"], "`n-shot` is 1, not 0"),
     "sampling": (
         {"gen_kwargs": "do_sample=true,temperature=0.5", "limit": 3},

@@ -1,8 +1,8 @@
-"""Extract the answer that a response means: the filter `flexible-extract`.
+"""Extract the intended answer from a response (the filter `flexible-extract`).
 
-The steps: `drop_reasoning`, `after_announcement`, `clean`, the answer at the head of the text, and the objections that
-the clauses behind it raise. Extraction never guesses: a false credit is worse than a miss, so a response without an
-unmistakable answer has none. All it knows of a task is the `AnswerFormat` and, if given, the texts of the options.
+The steps: `drop_reasoning`, `after_announcement`, `clean`, the answer at the start of the text, and objections in the
+clauses after it. Extraction never guesses: a false credit is worse than a miss, so a response without an unambiguous
+answer has none. It knows only the task's `AnswerFormat` and, if given, the texts of the options.
 
 Responses are hostile text, so every step is linear: whole responses are only searched for fixed strings, and other
 patterns run on pieces of limited length.
@@ -41,19 +41,19 @@ _LATIN = re.compile("[A-Za-z]")
 _BEFORE_REASON = re.compile(r",? (?=потому|поскольку|так как|ведь)")
 _LONGEST_CLOSING = 300
 _LIST_SIGN = re.compile("[,;/]")
-# What parts a letter from its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
+# Separators between a letter and its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
 _LABEL = re.compile(r"[.):]|[ ]?[—–-] ?(?=\"?[А-ЯЁA-Z])")
 _LABEL_OF_UNIT = re.compile(r"[.):;,]| ?[—–-] ")
 
 
 class Extraction(NamedTuple):
-    """The answer of a response, and why.
+    """The answer extracted from a response, and the reason.
 
     Attributes:
-        answer: in canonical form (`А; Е`, `Б`, `Б; лужа`, `лапша`); empty if none is unmistakable.
+        answer: in canonical form (`А; Е`, `Б`, `Б; лужа`, `лапша`); empty if there is no unambiguous answer.
         code: `given`; without an answer `reasoning-open`, `no-answer`, `unclear`, `out-of-range`, `too-many`,
             `all-options`, `unclear-verdicts`, `another`, `denied`, `retracted` or `narrowed`.
-        clause: the text that gave the answer or took it away; empty if there is none.
+        clause: the text that gave or withdrew the answer; empty if there is none.
         visible: the response without its reasoning.
     """
 
@@ -64,10 +64,10 @@ class Extraction(NamedTuple):
 
 
 def extract_answer(response: str, answer_format: AnswerFormat, *, options: Sequence[str] = ()) -> Extraction:
-    """Extract the answer that a response means.
+    """Extract the intended answer from a response.
 
     Args:
-        response: what the model wrote, behind the end of the prompt that it continues (`Ответ:`, `<think>`).
+        response: the model's text, after the end of the prompt that it continues (`Ответ:`, `<think>`).
         answer_format: the form of the answer.
         options: the texts of the options in their order, if known.
     """
@@ -82,7 +82,7 @@ def extract_answer(response: str, answer_format: AnswerFormat, *, options: Seque
 
 
 def _read(text: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
-    """Read the answer at the head of a text."""
+    """Extract the answer at the start of a text."""
     choices = answer_format.choices
     if choices and not answer_format.with_phrase and (found := _plain_letters(text, choices)):
         return _canonical(found, "", text, answer_format)
@@ -99,7 +99,7 @@ def _read(text: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> E
 
 
 def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat) -> Extraction:
-    """Return an answer unless the rest of its text objects to it."""
+    """Return an answer unless the rest of the text contradicts it."""
     if answer.code:
         return Extraction("", answer.code, clause)
     choices, phrase = answer_format.choices, answer.phrase
@@ -127,7 +127,7 @@ def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat)
 
 
 def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: AnswerFormat) -> Extraction:
-    """Return letters in the options' order, without doubles, with the phrase; nothing if the format allows fewer."""
+    """Return unique letters in the options' order, with the phrase; nothing if the format allows fewer."""
     distinct = sorted(set(letters), key=answer_format.choices.find) if len(letters) > 1 else letters
     if len(distinct) > answer_format.max_choices:
         return Extraction("", "too-many", clause)
@@ -135,9 +135,9 @@ def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: 
 
 
 def _plain_letters(text: str, choices: str) -> list[str]:
-    """Return the letters of a text that holds nothing else, as the leaderboard would read them; else none.
+    """Return the letters of a text that contains nothing else, as the leaderboard extracts them; otherwise none.
 
-    Not if one is Latin: of `A; Е` the leaderboard would drop the English article.
+    Latin letters are not accepted: in `A; Е` the leaderboard would drop the English article.
     """
     text = text.strip()
     if len(text) > LIMIT or is_longer(text, len(choices)) or "~~" in text:
@@ -148,7 +148,7 @@ def _plain_letters(text: str, choices: str) -> list[str]:
 
 
 def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
-    """Read a response without an announcement: a first or last paragraph that is an answer, or a closing sentence."""
+    """Extract from a response without an announcement: its first or last paragraph, or a closing sentence."""
     lines = lines_of(clean(visible))
     if lines and _begins_with_answer(lines, answer_format):
         return _read(visible, answer_format, texts)
@@ -168,7 +168,7 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
 
 
 def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bool:
-    """Return True if the first line is an answer alone, or one letter with a label and text, and no sentence."""
+    """Return True if the first line is only an answer, or one letter with a label and text, but not a sentence."""
     line, below = BULLET.sub("", lines[0]), lines[1] if len(lines) > 1 else ""
     if not answer_format.choices:
         return not below and bool(bare_phrase(line))
@@ -176,7 +176,7 @@ def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bo
     if run is None or not run.letters:
         return False
     if not WORD.search(run.rest):
-        # Prose that a line end breaks behind «В» goes on in lower case.
+        # If a line break splits prose after «В», the text continues in lower case.
         return not below[:1].islower() or next(kinds_of(below), "") == "reason"
     if len(run.letters) > 1:
         return ";" in line[: -len(run.rest)]  # no sentence begins like «А; Е»

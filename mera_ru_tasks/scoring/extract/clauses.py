@@ -1,8 +1,8 @@
-"""Step 5 of answer extraction: what the clauses behind an answer say of it, wherever they stand.
+"""Step 5 of answer extraction: find what clauses anywhere after an answer say about it.
 
 A clause names candidates: the given answer or others. It may give its candidates, deny them, retract the answer, or do
-none of these. The answer holds unless a clause gives another candidate, denies the given one, or retracts. One table of
-words serves every answer format and every place of a clause.
+none of these. The answer is kept unless a clause gives another candidate, denies the given one, or retracts. One table
+of words serves every answer format and every position of a clause.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mera_ru_tasks.scoring.normalize import WORD
 
-# A word has one kind; a word outside the table is content. `*` stands for any ending.
+# Each word has one kind; a word outside the table is content. `*` matches any ending.
 _TABLE = {
     # Words that deny: alone («неверно»), or before an approving word («не подходит»).
     "negation": "не ни not нельзя вряд",
@@ -22,12 +22,12 @@ _TABLE = {
     "противореч* false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
     "approval": "подход* подойд* подойти соответств* годит* верен верн* правильн* корректн* true correct right да yes "
     "✅ ✔ ✓ ☑",
-    # Words that take back what was said, or turn to something else.
+    # Words that retract a statement, or turn to something else.
     "retraction": "передума* ошибся ошиблась исправл* поправ* меняю стоп погоди* подожди* отмена виноват беру "
     "постой* ой упс wait oops correction неправ отказыва* пересмотр*",
     "turn": "хотя впрочем точнее вернее правильнее все-таки actually лучше извини* прости* прощения sorry деле "
     "скорее вместо",
-    # Words that put another answer beside the first, or speak of other answers.
+    # Words that add another answer to the first, or refer to other answers.
     "or": "или либо or",
     "addition": "возмож* вероятн* может наверн* также тоже еще альтернатив* запасн* maybe perhaps also alternat*",
     "others": "остальн* други* друго* другая второ* вторая",
@@ -40,7 +40,7 @@ _TABLE = {
     "choice": "ответ ответом вариант* фраз* текст* букв* продолжени* отгадк* слов* языков* единиц* answer* option* "
     "choice верси*",
     "topic": "вопрос* загадк* формулировк* смысл*",
-    # Words that make a clause something else than a statement of the answer.
+    # Words showing that a clause does not state the answer.
     "condition": "если if would",
     "seeming": "сначала показ* казал* подум* думал* перв*",
     "example": "пример*",
@@ -56,17 +56,17 @@ _STEMS = re.compile(
         if "*" in words
     )
 )
-# Kinds of words by which a clause can say something of an answer, and a quick search for those that take it back.
+# Kinds of words with which a clause can refer to an answer, and a quick search for those that retract it.
 TELLING = frozenset({"denial", "approval", "retraction", "turn", "or", "addition", "others", "narrowing"})
 _BEFORE_ANSWER = "вариант|ответом|верси|выбира|выбер"  # nouns and verbs right before an answer
 ANSWER = re.compile(_BEFORE_ANSWER)
 TELLING_STEM = re.compile(
     "|".join([_BEFORE_ANSWER, *(word.strip("*") for word in _TABLE["retraction"].split() if len(word) > 3)])
 )
-# Marks that stand for a word; a word with hyphens is one.
+# Marks that count as a word; a hyphenated word is one word.
 MARK = re.compile("[✅✔✓☑❌✗✘✖❎🚫]")
 _TOKEN = re.compile(rf"{WORD.pattern}(?:-{WORD.pattern})*|{MARK.pattern}")
-# What begins a line of a list, in cleaned text.
+# The start of a list item in cleaned text.
 BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])\s+")
 
 
@@ -92,22 +92,22 @@ def kinds_of(text: str) -> Iterator[str]:
     return (kind_of(token[0]) for token in _TOKEN.finditer(text))
 
 
-# The end of a sentence, a bracket or a line. A full stop behind one lower-case letter only abbreviates a word.
+# The end of a sentence, a bracket or a line. A full stop after a single lower-case letter marks an abbreviation.
 _SENTENCE_END = re.compile(
     r"([.!?…\n()\[\]](?:(?<!\.)[!?…\n()\[\]]*|(?<=\.)(?:\.+|(?:(?<=[^\W_]{2}\.)|(?<=[^\w\s]\.)|(?<=[А-ЯA-Z\d]\.))(?=\s|$))))"
 )
 _CLAUSE_END = re.compile(
     r"(,(?= )(?!(?<=\b[А-ЯA-Z],) [А-ЯA-Z]\b)|;(?<!\b[А-ЯA-Z];)|:| [—–-]+(?= )| (?=(?:но|однако) ))"
 )
-# The label of an option: `А) …` anywhere, `А. …` at the head of a line.
+# The label of an option: `А) …` anywhere, `А. …` at the start of a line.
 _LABEL = re.compile(r"[.)] (?:(?<=^[^\W\d_]. )|(?<=\n[^\W\d_]. )|(?<=\n- [^\W\d_]. )|(?<=[.,;!?] [^\W\d_]\) ))")
 _HYPOTHETICAL = re.compile("если .*бы |if .*would ")
 _DASHES = frozenset(":—–-")
 _NO = ("нет", "no")
-# A longer sentence tells something only with a single capital, a retraction, or a telling word among its first words.
+# A longer sentence matters only with a single capital, a retraction, or a relevant word near its start.
 _SHORT, _LONG, _FIRST = 20, 120, 60
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
-# Words of these kinds announce that a clause gives what it names.
+# Words of these kinds show that a clause gives the candidates it names.
 _GIVING = frozenset({"turn", "addition", "approval", "or"})
 
 
@@ -124,7 +124,7 @@ class Mention(NamedTuple):
     """The candidates that a clause names: letters or folded phrases.
 
     `statement` is True if the clause could give them, since it says nothing else; `alone` if it gives them even without
-    a word that says so, unless the sentence says more; `first` if it begins with one of them; `closed` for letters.
+    such a word, unless the sentence says more; `first` if it begins with one of them; `closed` for letters.
     """
 
     candidates: frozenset[str] = frozenset()
@@ -135,7 +135,7 @@ class Mention(NamedTuple):
 
 
 class Objection(NamedTuple):
-    """Why an answer does not hold, the sentence that says so, and the other candidates that it gives.
+    """The reason to reject an answer, the sentence that contains it, and the other candidates that it gives.
 
     The code is `another`, `denied`, `retracted` or `narrowed`; `joined` if only «или» or nothing joins the candidates.
     """
@@ -146,7 +146,7 @@ class Objection(NamedTuple):
 
 
 def sentences_of(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the sentences of a text, each with True if it stands in brackets; a bracket is a sentence of its own."""
+    """Yield the sentences of a text, each with True if it is in brackets; a bracket is a separate sentence."""
     in_brackets = False
     for number, piece in enumerate(_SENTENCE_END.split(_LABEL.sub(": ", text))):
         if number % 2:
@@ -169,9 +169,9 @@ def clauses_of(sentence: str) -> list[Clause]:
 
 
 def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause], Mention]) -> Objection | None:
-    """Return the first objection that a text raises to the given answer; None if the answer holds.
+    """Return the first objection in a text to the given answer; None if the answer is kept.
 
-    The answer consists of the candidates in `given`; `mention_in` finds those of a clause, as its format demands.
+    The answer consists of the candidates in `given`; `mention_in` finds those of a clause, as the format requires.
     """
     if not WORD.search(text) and not MARK.search(text):
         return None
@@ -195,9 +195,9 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
 
 
 def _may_tell(sentence: str, names: bool) -> bool:
-    """Return True unless a sentence surely says nothing of an answer, as most sentences of an explanation.
+    """Return False if a sentence certainly does not affect an answer, like most sentences of an explanation.
 
-    Before other words than names («не мост») «не» takes nothing back, except in «не так» and «не то».
+    «не» retracts something only before names («не мост»), and in «не так» and «не то».
     """
     if len(sentence) <= _SHORT or _CAPITAL.search(sentence):
         return True
@@ -208,11 +208,11 @@ def _may_tell(sentence: str, names: bool) -> bool:
 
 
 class _Stance:
-    """What one sentence says of the answer; `last` holds the candidates named last."""
+    """The statements of one sentence about the answer; `last` holds the candidates named last."""
 
     def __init__(self, given: frozenset[str], before: frozenset[str], mention_in: Callable[[Clause], Mention]) -> None:
         self.given = given
-        self.before = before  # what the sentence before named, to which «это» may refer
+        self.before = before  # named in the previous sentence; «это» may refer to it
         self.mention_in = mention_in
         self.last: frozenset[str] = frozenset()
         self.says_more = False
@@ -261,7 +261,7 @@ class _Stance:
         return Objection("joined", sentence, alone) if is_given else None
 
     def _denied_by(self, clause: Clause, mention: Mention, following: Clause | None) -> frozenset[str] | None:
-        """Return the candidates that a clause denies, perhaps none of those in question; None if it denies nothing."""
+        """Return the candidates that a clause denies, which may all be irrelevant; None if it denies nothing."""
         if "denial" not in clause.kinds and "negation" not in clause.kinds:
             return None
         for number, kind in enumerate(clause.kinds):

@@ -1,4 +1,4 @@
-"""Step 4 of answer extraction, for options: the letters at the head of a text, alone or in a list, and in a clause."""
+"""Step 4 of answer extraction, for options: find letters at the start of a text, in a list, or in a clause."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from mera_ru_tasks.scoring.extract.clauses import (
 from mera_ru_tasks.scoring.normalize import LOOK_ALIKES, WORD, fold
 
 _LEADING = frozenset({"lead", "choice", "approval", "link", "narrowing", "addition"})
-# Single letters that are also words of a sentence, and those that abbreviate a word before a name: «г. Тверь».
+# Single letters that are also words, and those that abbreviate a word before a name: «г. Тверь».
 _ONE_LETTER_WORDS, _ABBREVIATIONS = frozenset("АВИОУКСЯI"), frozenset("гд")
 # Kinds of words before which «А» is a letter rather than a conjunction: «А тоже подходит».
 _JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
-# Behind these a clause only speaks of an option: «в тексте Б».
+# After these words a clause only mentions an option: «в тексте Б».
 _ABOUT = re.compile("в|на|с|про|об?|от|у|из|для|кроме", re.IGNORECASE)
-# One letter, what may stand between two letters of an answer, and a run of them.
+# One letter, the separators between two letters of an answer, and a sequence of letters.
 _ONE = re.compile(r"(?<![^\W_])(?!(?:и|and|а также)\b)[^\W\d_](?![^\W_]|[\u0300-\u036f])", re.IGNORECASE)
 _OPEN, _CLOSE = r"[\s\"'{<]{0,4}(?:[(\[](?= ?[^\W\d_] ?[)\]]) ?)?", r"[\s\"')\]}>]{0,4}"
 _BETWEEN = rf"{_CLOSE}(?:(?:\.?[;,]|[/|&+•、]){_OPEN})?(?:(?:и|and|а также)\b)?{_OPEN}"
@@ -35,7 +35,7 @@ _CAPITAL = re.compile(r"[А-ЯA-ZΑ-Ωбгде](?<![^\W_].)(?<![бгде](?=[.-]
 
 
 class Run(NamedTuple):
-    """Letters at the head of a line, empty if one is outside the range; the rest; True if words lead over to them."""
+    """Letters at the start of a line, empty if one is out of range; the rest; True if lead-in words precede them."""
 
     letters: list[str]
     rest: str
@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
 
 def letters_at_head(line: str, choices: str) -> Run | None:
-    """Read the option letters at the head of a line, behind words such as «вариант»; None if it begins otherwise."""
+    """Extract option letters at the start of a line, after words such as «вариант»; None if there are none."""
     word, led = WORD.search(line), False
     while word is not None and _leads(line, word):
         word, led = WORD.search(line, word.end()), True
@@ -70,7 +70,7 @@ def letters_at_head(line: str, choices: str) -> Run | None:
 
 
 def _leads(line: str, word: re.Match[str]) -> bool:
-    """Return True if a word only leads over to the letters: «вариант», «и», «в» before «тексте»."""
+    """Return True if a word only leads in to the letters: «вариант», «и», «в» before «тексте»."""
     if len(word[0]) > 1:
         return kind_of(word[0]) in _LEADING
     following = (
@@ -97,13 +97,13 @@ def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
 
 
 def as_letter(word: str, choices: str) -> str | None:
-    """Return the option letter that a word looks like: "" for one outside the range, None for a longer word."""
+    """Return the option letter that a word resembles: "" if it is out of range, None for a longer word."""
     letter = word.translate(LOOK_ALIKES).upper() if len(word) == 1 and word.isalpha() else None
     return letter if letter is None or letter in choices else ""
 
 
 def letters_in(text: str, choices: str) -> list[tuple[str, int]]:
-    """Return the option letters that a clause names, with their places; «А» and «В» as its first words are none."""
+    """Return the option letters that a clause names, with their positions, except «А» and «В» as its first words."""
     found = ((as_letter(match[0], choices), match) for match in _CAPITAL.finditer(text))
     return [(letter, match.start()) for letter, match in found if letter and not _begins_sentence(text, match)]
 
@@ -119,7 +119,7 @@ def _begins_sentence(text: str, capital: re.Match[str]) -> bool:
 
 
 def letter_mention(clause: Clause, choices: str) -> Mention:
-    """Return the letters that a clause names. They are stated if it has no other content, or approves of them."""
+    """Return the letters that a clause names. They are stated if it has no other content, or approves them."""
     found = letters_in(clause.text, choices)
     if not found:
         return Mention()
@@ -137,7 +137,7 @@ def letter_mention(clause: Clause, choices: str) -> Mention:
 
 # A further letter with its option's text: «…; Д. text», «…), Д) text», «… . Д) text».
 _LABEL = re.compile(r"(?P<before>[;,.!?)\"]) ?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(=—–-]| \")(?=.*?\w)")
-# What may follow letters without a sign, and behind a comma after «А», which may be a conjunction.
+# Text that may follow letters without a sign, and a comma after «А», which may be a conjunction.
 _FOLLOWING_KINDS = frozenset({"reason", "approval", "negation", "denial", "addition", "or"})
 _FOLLOWING = re.compile(r"\W*(?:так как|т\. ?к\.|а не\b)", re.IGNORECASE)
 _SHARE = re.compile(r"\W*(?:\d{1,2}(?:[.,]\d+)? ?%|[01][.,]\d)")
@@ -145,7 +145,7 @@ _VERDICTS = dict.fromkeys("1y+", "right") | dict.fromkeys("0n-–—", "wrong")
 _VERDICT_OF_KIND = {"approval": "right", "denial": "wrong"}
 _EXCEPT = re.compile(r"\W*вс[её]\b[^.\n]{0,40}\bкроме\b", re.IGNORECASE)
 _HEADING = frozenset({"lead", "link", "choice", "approval", "topic"})
-# Kinds of words with which a sentence does not give the letters that end it.
+# Kinds of words showing that a sentence does not give the letters at its end.
 _NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "example", "retraction"})
 _MOST_WORDS_BEFORE, _MOST_LISTED = 10, 3
 
@@ -159,7 +159,7 @@ class Item(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a text answers with, and the rest of the text, which may object; or the code that says why it has none."""
+    """The answer of a text and the rest of the text, which may object; or the code for a missing answer."""
 
     letters: list[str]
     rest: str = ""
@@ -168,9 +168,9 @@ class Answer(NamedTuple):
 
 
 def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
-    """Read letters from the first line, and from the lines that go on with it.
+    """Extract letters from the first line and from the lines that continue it.
 
-    The lines are cleaned, the first one is not empty; `texts` holds the folded text of each option, as far as known.
+    The lines are cleaned, and the first one is not empty; `texts` holds the folded text of each known option.
     """
     is_heading = len(lines) > 1 and all(kind in _HEADING for kind in kinds_of(lines[0]))
     if is_heading and not letters_at_head(lines[0], choices):  # «следующие варианты:»
@@ -198,7 +198,7 @@ def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]
 
 
 def items_of(line: str, choices: str, texts: Mapping[str, str]) -> list[Item] | None:
-    """Return the entries of a line; empty if it begins otherwise, None if a letter is outside the range."""
+    """Return the entries of a line; empty if it does not start with one, None if a letter is out of range."""
     text = BULLET.sub("", line)
     run = letters_at_head(text, choices)
     if run is None or not run.letters:
@@ -226,13 +226,13 @@ def items_of(line: str, choices: str, texts: Mapping[str, str]) -> list[Item] | 
 
 
 def _sign(text: str) -> str:
-    """Return the sign between letters and their text, past closing quotes; all dashes are one."""
+    """Return the sign between letters and their text, after closing quotes; all dashes are treated alike."""
     sign = text.lstrip("\"']}> ")[:1]
     return "-" if sign in ("–", "—") else "" if sign.isalnum() else sign
 
 
 def _verdict(text: str) -> str:
-    """Return what the text behind a letter says of it: `right`, `wrong`, `share`; empty if it is no verdict."""
+    """Return the verdict in the text after a letter: `right`, `wrong`, `share`; empty if there is no verdict."""
     bare = text.strip(' .,;:()="—–-')
     if bare.lower() in _VERDICTS or _SHARE.match(bare):
         return _VERDICTS.get(bare.lower(), "share")
@@ -241,14 +241,14 @@ def _verdict(text: str) -> str:
 
 
 def is_doubtful(text: str) -> bool:
-    """Return True if the signs behind letters question them, trail off, or join them to a word: «Г-н», «А—Е»."""
+    """Return True if the signs after letters question them, trail off, or join them to a word: «Г-н», «А—Е»."""
     word = WORD.search(text)
     gap = text[: word.start()] if word else ""
     return gap == "-" or (gap in ("–", "—") and word is not None and len(word[0]) == 1) or "?" in gap or ".." in gap
 
 
 def may_follow(letters: Sequence[str], text: str) -> bool:
-    """Return True if what stands behind the letters may explain them, rather than go on with their sentence."""
+    """Return True if the text after the letters may explain them, rather than continue their sentence."""
     word = WORD.search(text)
     if word is None:
         return True
@@ -264,7 +264,7 @@ def may_follow(letters: Sequence[str], text: str) -> bool:
 
 
 def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer:
-    """Return the letters of a list; of a list that judges options, those judged as right."""
+    """Return the letters of a list; if the list judges options, return those judged correct."""
     letters = [letter for item in items for letter in item.letters]
     if len(items) == 1:
         return Answer(letters, "\n".join([items[0].text, *below]))
@@ -279,7 +279,7 @@ def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer
 
 
 def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
-    """Read letters that end the first sentence, the option whose text stands alone, or all options but some."""
+    """Extract letters at the end of the first sentence, an option given by its text alone, or all options but some."""
     sentence = next((sentence for sentence, _ in sentences_of(lines[0])), "")
     found, rest, *_ = letters_given_by(sentence, choices, any_words=True)
     excluded = _EXCEPT.match(sentence)
@@ -295,7 +295,7 @@ def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str])
 def letters_given_by(sentence: str, choices: str, *, any_words: bool = False) -> Answer:
     """Return the letters that a sentence gives: «подходит только фраза А», «думаю, Б, потому что …».
 
-    With `any_words`, words of content may stand before «текст», «вариант» or a sign before the letters.
+    With `any_words`, content words may come before «текст», «вариант» or a sign before the letters.
     """
     places = letters_in(sentence, choices)
     before = tokens_of(sentence[: places[0][1]]) if places else []

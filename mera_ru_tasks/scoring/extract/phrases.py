@@ -1,4 +1,4 @@
-"""Step 4 of answer extraction, for riddles and language units: the word or phrase that a text answers with."""
+"""Step 4 of answer extraction, for riddles and language units: find the word or phrase given as the answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mera_ru_tasks.scoring.extract.clauses import ANSWER, BULLET, MARK, Clause, 
 from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, letters_at_head, may_follow
 from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
-# A longer phrase is a sentence. What only a clause names, or a list adds, is shorter.
+# A longer phrase counts as a sentence. Phrases named only in a clause, or added in a list, must be shorter.
 _MOST_WORDS, _MOST_NAMED, _MOST_JOINED = 8, 4, 3
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
 _REVERSE = re.compile(r"(?P<unit>[^;,(\[—–?]+?)[ \"]{0,3}[;,(\[—–-][ \"]{0,3}(?:вариант )?(?P<letter>[А-ЯA-Z])[^\w?]*")
@@ -18,7 +18,7 @@ _NO_ANSWER = re.compile(
     r"(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет ответа|ответа нет|нет данных|отсутствует"
     r"|(?:нет|none|null|n/a)$)\b"
 )
-# Words that name no things, by their endings.
+# Endings of words that do not name things.
 _VERB = re.compile(r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите|айте)$")
 _VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать)$")
 _ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|енн|анн|ивн|[рштж]ен|ан)о$")
@@ -26,7 +26,7 @@ _PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:и�
 _NO_VOWEL = re.compile(r"[а-я](?:[бвгджзклмнпрстфхцчшщ]*)$")
 _ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
 _PREPOSITION = re.compile(r"(?:.*\b)?(?:[вкосу]|[вс]о|об|на|из|под?|про|от|до|за|для|без|при)(?: |$)$", re.DOTALL)
-# Kinds of words that a clause naming a candidate does not have.
+# Kinds of words that do not occur in a clause naming a candidate.
 _NOT_NAMING = frozenset(
     {"topic", "pronoun", "condition", "seeming", "reason", "closing", "example", "negation", "denial"}
 )
@@ -41,7 +41,7 @@ _THIS = re.compile(r"\W*(?:это|этот|эта|же|it)\W*", re.IGNORECASE)
 
 
 def phrase_of_lines(lines: Sequence[str]) -> Answer:
-    """Read a word or phrase, with the alternatives that a list joins to it."""
+    """Extract a word or phrase, with alternatives listed after it."""
     text = BULLET.sub("", lines[0])
     is_list = text != lines[0]
     for line in lines[1:]:
@@ -55,7 +55,7 @@ def phrase_of_lines(lines: Sequence[str]) -> Answer:
 
 
 def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
-    """Read `letter; unit`; the letter alone if there is no unit, not even on the next line."""
+    """Extract `letter; unit`; only the letter if there is no unit, not even on the next line."""
     line, below = BULLET.sub("", lines[0]), list(lines[1:])
     run = letters_at_head(line, choices)
     reverse = _REVERSE.fullmatch(line) if run is None else None  # «лужа; Б», «лужа (вариант Б)»
@@ -84,13 +84,13 @@ def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
 
 
 def _without_noun(text: str) -> str:
-    """Drop «слово» or its like before a unit."""
+    """Drop «слово» or a similar word before a unit."""
     word = WORD.match(text)
     return text[word.end() :].lstrip(_UNIT_SIGNS) if word and kind_of(word[0]) == "choice" else text
 
 
 def bare_phrase(text: str) -> str:
-    """Return the phrase of a text that is nothing but a phrase, perhaps behind certainty or «это»; else empty."""
+    """Return the phrase of a text that contains only a phrase, perhaps after «скорее всего» or «это»; else empty."""
     phrase, rest = phrase_at_head(text)
     words = count_words(phrase)
     is_ended = text.rstrip("\"' )]")[-1:] in (".", "!", "?")
@@ -99,10 +99,10 @@ def bare_phrase(text: str) -> str:
 
 
 def phrase_at_head(text: str) -> tuple[str, str]:
-    """Split a text into the phrase that it begins with, and what follows.
+    """Split a text into the phrase at its start and the rest.
 
-    Certainty («скорее всего,»), «это» and a heading («отгадка —») before the phrase are dropped. Alternatives in a list
-    («метель, вьюга») stay in the phrase: whether all of them are accepted is for the score to say.
+    Certainty («скорее всего,»), «это» and a heading («отгадка —») before the phrase are dropped. Alternatives in
+    a list («метель, вьюга») stay in the phrase: the score decides whether all of them are accepted.
 
     Returns:
         The phrase in lower case, empty if there is none, and the rest of the text.
@@ -125,7 +125,7 @@ def phrase_at_head(text: str) -> tuple[str, str]:
 
 
 def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
-    """Return True if the words behind a sign are one more name of a thing; behind `;` also a description."""
+    """Return True if the words after a sign are another name of a thing or, after `;`, a description."""
     words = [token[0].lower() for token in tokens if not MARK.match(token[0])]
     kinds = {kind_of(word) for word in words}
     is_list = 0 < len(words) <= _MOST_NAMED and kinds <= {"", "or", "link", "number"}
@@ -133,7 +133,7 @@ def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
 
 
 def _is_name(words: list[str]) -> bool:
-    """Return True if the words may name a thing: they describe nothing and say nothing."""
+    """Return True if the words may name a thing, rather than describe something or make a statement."""
     if len(words) == 1 and _NO_VOWEL.match(words[0]):
         return False
     if _PREPOSITION.match(words[0]) or _PARTICIPLE.match(words[0]) or any(map(_VERB.match, words)):
@@ -144,7 +144,7 @@ def _is_name(words: list[str]) -> bool:
 
 
 def _without_lead(text: str) -> str:
-    """Drop certainty, «это» and «слово "…"» from the head of a phrase, unless nothing would be left."""
+    """Drop words of certainty, «это» and «слово "…"» from the start of a phrase, unless nothing would be left."""
     while (word := WORD.search(text)) is not None and WORD.search(text, word.end()):
         is_noun = kind_of(word[0]) == "choice" and _QUOTED_NEXT.match(text, word.end())
         if not is_noun and kind_of(word[0]) not in _LEADING and not _THIS.fullmatch(word[0]):
@@ -165,18 +165,18 @@ def _phrase(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Count the words; a word with hyphens is one."""
+    """Count the words; a hyphenated word is one word."""
     pieces = text.split()
     return len(pieces) if text.isalpha() else sum(WORD.search(piece) is not None for piece in pieces)
 
 
 def is_sentence(text: str) -> bool:
-    """Return True if the text has words that belong to sentences rather than to the names of things."""
+    """Return True if the text has words that occur in sentences rather than in names of things."""
     return any(kind not in ("", "link", "or", "choice") for kind in kinds_of(text))
 
 
 def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:
-    """Return True if neighbouring words of a clause may name a thing that it speaks of."""
+    """Return True if neighbouring words of a clause may name a thing."""
     before = clause.text[: run[0].start()]
     is_behind_preposition = _PREPOSITION.match(before if before[:1].isspace() else before.lower())
     words = [token[0].lower() for token in run]
@@ -186,9 +186,9 @@ def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:
 
 
 def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
-    """Return the phrase that a clause names: what is left of it without the words of the table."""
+    """Return the phrase that a clause names: the words that are not in the table."""
     runs: list[list[re.Match[str]]] = [[]]
-    approved: list[re.Match[str]] = []  # the words directly behind «подходит»
+    approved: list[re.Match[str]] = []  # the words directly after «подходит»
     before = ""
     for token, kind in zip(clause.tokens, clause.kinds, strict=True):
         if kind or len(token[0]) == 1:

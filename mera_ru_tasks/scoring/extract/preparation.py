@@ -1,7 +1,7 @@
-r"""Steps 1 to 3 of answer extraction: drop the reasoning, find the announcement, and clean what is behind it.
+r"""Steps 1 to 3 of answer extraction: drop the reasoning, find the announcement, and clean the text after it.
 
-An announcement is a noun such as «ответ» with a colon, a dash or a line end behind it. Boxes (`\boxed{…}`) count if no
-noun announces anything.
+An announcement is a noun such as «ответ» followed by a colon, a dash or a line end. Boxes (`\boxed{…}`) are used if
+there is no announcement.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MARKS = (
 )
 _OPENING = tuple(opening for opening, _ in _MARKS)
 _CLOSING = tuple(closing for _, closing in _MARKS)
-# A mark at a prompt's end, with the white space behind it.
+# A mark at the end of a prompt, with trailing white space.
 _LONGEST = 40
 
 
@@ -39,8 +39,8 @@ def drop_reasoning(response: str) -> str:
     """Return the response without its reasoning.
 
     The text between the first opening mark and the last closing one is dropped. If the first mark is a closing one, the
-    prompt held the opening one, and everything before the last closing mark is dropped. A block that is still open at
-    the end leaves nothing. gpt-oss writes in channels; there the last `final` channel is returned.
+    prompt held the opening one, and everything before the last closing mark is dropped. If a block is still open at
+    the end, nothing is returned. gpt-oss writes in channels; there the last `final` channel is returned.
     """
     text = _final_channel(response)
     if "<" not in text and "[" not in text and "◁" not in text:
@@ -63,7 +63,7 @@ def opening_mark(prompt: object) -> str:
     DeepSeek-R1's chat template ends in `<think>`. Put before the response, the mark hides an unfinished draft.
     """
     if not isinstance(prompt, str):
-        return ""  # messages for a chat API, whose template is unknown
+        return ""  # messages for a chat API with an unknown template
     end = lower(prompt[-_LONGEST:].rstrip().removesuffix(MARKER)).rstrip()
     return next((mark for mark in _OPENING if end.endswith(mark)), "")
 
@@ -87,7 +87,7 @@ def _final_channel(text: str) -> str:
 
 # The nouns that announce an answer, in lower case, with look-alikes; plain alternatives are found most quickly.
 _NOUN = re.compile("о[тt][вb][еe][тt]|o[тt][вb][еe][тt]|отгадк|разгадк|answer|答案是?|вариант|букв|текст|выбор")
-# A field needs one of these behind it, and «правильный» before it or the head of a line.
+# A field must be followed by one of these, and preceded by «правильный» or the start of a line.
 _FIELDS = ("вариант", "букв", "текст", "выбор")
 _BEHIND_FIELD = re.compile(r"[аы]?\W*(?:[:：—–=→|-]|\n|(?<=\W)[^\W\d_]\b)")
 _ENDING = r"[аы]?(?![^\W_])"
@@ -102,22 +102,22 @@ _SIGN = re.compile(
 _LETTERS = re.compile(
     _ENDING + r"[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| )[^\W\d_]){0,11}[.*_\"»]{0,6}\s*(?:\n|$))"
 )
-# Markup around the noun, and what parts the clauses before it.
+# Markup around the noun, and separators of the clauses before it.
 _AROUND = "*_\"'«»”([{])}#>|`~- \t\u00a0"
 _ASIDE = re.compile(r"</?[a-z][a-z0-9]{0,9}>|\([^()]*\)")
 _CLOSING_QUOTE = re.compile(_ENDING + '[»”"]')
 _CLAUSE_SIGN = re.compile(r"[\n.!?;:]")
 _BOX = re.compile(r"\\boxed\s?\{|<answer>|<ответ>")
-# Kinds of words before the noun: with these nothing is announced, with these a second answer.
+# Kinds of words before the noun: the first prevent an announcement, the second announce a second answer.
 _NOT_GIVEN = frozenset({"denial", "condition", "seeming", "example"})
 _SECOND = frozenset({"addition", "others"})
 _FILLERS = frozenset({"lead", "link", "approval", "choice", "topic", "turn"})
-# This many nouns are tried, from the end, and this much of the text before and behind each is looked at.
+# The number of nouns to try, from the end, and the length of text to examine before and after each.
 _TRIES, _BEFORE, _BEHIND = 200, 120, 80
 
 
 def after_announcement(text: str) -> str | None:
-    """Return the text behind the last announcement, in any case, markup and look-alikes; None if there is none.
+    """Return the text after the last announcement, in any case, markup and look-alikes; None if there is none.
 
     A later announcement replaces an earlier one, unless it announces a second answer («Другой ответ: …»): that one
     belongs to what follows the first.
@@ -144,19 +144,19 @@ def after_announcement(text: str) -> str | None:
 
 
 def _nouns_in(lowered: str, start: int = 0) -> Iterator[re.Match[str]]:
-    """Yield the nouns that may announce an answer: of the fields, those with a sign behind them."""
+    """Yield the nouns that may announce an answer; fields only if a sign follows them."""
     for noun in _NOUN.finditer(lowered, start):
         if noun[0] not in _FIELDS or _BEHIND_FIELD.match(lowered, noun.end(), noun.end() + _BEHIND):
             yield noun
 
 
 def _is_head(before: str) -> bool:
-    """Return True if a text ends at the head of a line, apart from markup."""
+    """Return True if a text ends at the start of a line, apart from markup."""
     return before[-_BEFORE:].rstrip(_AROUND)[-1:] in ("", "\n")
 
 
 def _end_of(noun: re.Match[str], before: str, behind: str) -> int | None:
-    """Return how many characters behind the noun still belong to the announcement; None if it announces nothing."""
+    """Return how many characters after the noun belong to the announcement; None if there is no announcement."""
     is_field = noun[0] in _FIELDS
     if before[-1:].isalnum() and noun[0][0] != "答":
         return None
@@ -189,7 +189,7 @@ def _end_of(noun: re.Match[str], before: str, behind: str) -> int | None:
 
 
 def _is_second(before: str) -> bool:
-    """Return True if the words directly before the noun make its answer a second one."""
+    """Return True if the words directly before the noun announce a second answer."""
     if _is_head(before):
         return False
     words = [word for word in WORD.findall(before)[-3:] if kind_of(word) not in ("lead", "link")]
@@ -223,14 +223,14 @@ _TAG = re.compile(
     r"</?(?:[biu]|(?i:em|strong|span|code|answer|ответ|font|mark|sub|sup|big|small|h[1-6])(?:\s[^<>\n]{0,100})?)>"
 )
 _LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\n]|\$")
-# Text that is clean as it is, as most is.
+# Text that needs no cleaning, which is the usual case.
 _CLEAN = re.compile(r"[А-Яа-яЁёA-Za-z0-9 .,;:!?()\"—\n-]*")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
     "\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]"
 )
-# What NFKC leaves of spaces other than the plain one, and the mark that tokenizers write for a space.
+# Spaces other than the plain one that NFKC keeps, and the mark that tokenizers write for a space.
 _SPACE = re.compile("[\t\x1f\u1680\u2581]")
 _SPACES = re.compile(" {2,}")
 _QUOTE = re.compile("[«»‹›„“”‟″〝〞「」『』]")
@@ -247,7 +247,7 @@ _UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 def clean(text: str) -> str:
     r"""Return a text without markup, special tokens, invisible characters, struck-out text and stress marks.
 
-    Of a long text only whole lines from its first and its last `LIMIT` characters are kept; nothing if the first line
+    Of a long text, only whole lines from the first and last `LIMIT` characters are kept; nothing if the first line
     alone is longer. Special tokens become line ends, bullets become `-`, quotes become `"`, every space is a plain one,
     and compatibility forms (full-width, circled) become plain characters.
     """
@@ -260,7 +260,7 @@ def clean(text: str) -> str:
 
 def _without_markup(piece: str) -> str:
     piece = _LINE_END.sub("\n", without_stress(piece))
-    piece = _without_middle(unicodedata.normalize("NFKC", piece))  # which may make eighteen characters of one
+    piece = _without_middle(unicodedata.normalize("NFKC", piece))  # which may turn one character into eighteen
     piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
     piece = _STRUCK.sub("", _LATEX.sub(" ", piece))
     piece = _CHECKED.sub("✅", _UNCHECKED.sub("❌", _INVISIBLE.sub("", piece)))

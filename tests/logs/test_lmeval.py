@@ -164,7 +164,7 @@ def change(row: dict, **fields) -> bytes:
 
 
 LINES = {
-    "cut": (lambda row: change(row)[:-40], "The last line is cut"),
+    "cut": (lambda row: change(row)[:-40], "The last line is truncated"),
     "no JSON": (lambda row: b"oops\n", "not valid JSON"),
     "no UTF-8": (lambda row: change(row)[:-20] + b"\xff\xfe\n", "not valid JSON"),
     "a number too long": (lambda row: b'{"doc_id": ' + b"9" * 5000 + b"}\n", "not valid JSON"),

@@ -171,7 +171,7 @@ def test_without_partial_an_incomplete_run_is_not_packed(logs, data, mera_ru, tm
 ERRORS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a cut log": (
         lambda logs: (file := next(logs.rglob("samples_riddles*"))).write_bytes(file.read_bytes()[:-100]),
-        "The last line is cut",
+        "The last line is truncated",
     ),
     "a cut results file": (
         lambda logs: (file := next(logs.rglob("results_*"))).write_bytes(file.read_bytes()[:-100]), "is not valid JSON",

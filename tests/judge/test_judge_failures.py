@@ -161,4 +161,5 @@ def test_a_reply_without_an_end_costs_its_verdict_and_little_memory(tmp_path, mo
     with StubJudge(faults=faults) as stub:
         judgements = judge([wrong(1)], settings_for(stub, tmp_path, retries=1))
         assert scores(judgements) == [None]
-        assert stub.flooded < 1 << 30
+        # What the client took, and what the buffers of the connection hold.
+        assert stub.flooded < 1 << 28

@@ -41,7 +41,7 @@ class StubJudge:
         bodies: the whole requests.
         headers: the requests' headers.
         attempts: how often each message came.
-        flooded: the bytes of replies without an end, before compression.
+        flooded: the bytes of replies without an end that were sent, compressed or not.
         holds: for a question and its number (from 0) whether it must still wait for its reply; None for none.
     """
 
@@ -149,8 +149,9 @@ class StubJudge:
         packer = zlib.compressobj(wbits=31)
         with contextlib.suppress(ConnectionError):
             while not self._stopped.is_set():
-                await response.write(packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) if packed else part)
-                self.flooded += len(part)
+                sent = packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) if packed else part
+                await response.write(sent)
+                self.flooded += len(sent)
         return response
 
     async def _fail(self, request: web.Request, fault: str, words: str) -> web.StreamResponse:

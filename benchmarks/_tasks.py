@@ -68,7 +68,7 @@ def load_plain(folder: Path) -> list[Task]:
 
 def write_plain_from_logs(folder: Path, logs: Path) -> None:
     """Write plain tasks (see `write_plain`) with the prompts and references that the sample logs of a run hold."""
-    from mera_ru_tasks.logs.lmeval import find_logs
+    from mera_ru_tasks.logs.find import find_logs
     from mera_ru_tasks.logs.reader import read_log
     from mera_ru_tasks.scoring.metrics import STRICT
 

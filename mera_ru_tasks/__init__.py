@@ -9,7 +9,7 @@ A response travels through the packages in this order:
     judge/        an LLM compares a response with the reference
     compare/      runs compared: scores, differences, tables and the HTML report
     submission/   logs packed for the leaderboard; archives checked
-    cli/          the command `mera-ru`, one file for each subcommand
+    cli/          the command `mera-ru`
 
 The names below are the public Python API. They load on first use, so importing this package is cheap and needs neither
 lm-eval nor numpy.

@@ -84,6 +84,26 @@ def write_whole(file: Path, content: bytes, *, replace: bool = False) -> None:
             part.unlink(missing_ok=True)
 
 
+def require_new(file: Path, *, force: bool | None = None) -> None:
+    """Check that a command can create an output file, before it does the work.
+
+    Args:
+        file: the file.
+        force: True to allow an existing file; None for a command without `--force`.
+
+    Raises:
+        OutputError: the file exists, its folder does not exist, or the folder is not writable.
+    """
+    folder = file.absolute().parent
+    if file.exists() and not (force and file.is_file()):
+        way_out = "delete it" if force is None else "replace it with --force"
+        raise OutputError(f"{file} already exists. Choose another file with -o, or {way_out}.")
+    if not folder.is_dir():
+        raise OutputError(f"Cannot write {file}: the folder {folder} does not exist. Create it, or use another -o.")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"Cannot write {file}: no write permission for {folder}. Choose another folder with -o.")
+
+
 def explain_full_disk(error: OSError) -> str | None:
     """Return a message for an error that a full disk caused; None for another error."""
     place = f" with {error.filename}" if error.filename else ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mera_ru_tasks.logs.lmeval import Run, setting_of
+from mera_ru_tasks.logs.find import Run
+from mera_ru_tasks.logs.setting import setting_of
 from mera_ru_tasks.secrets import is_secret_name, secrets_in
 
 VALUE = "zzq0123456789abcdefghij"

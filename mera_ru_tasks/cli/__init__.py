@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from mera_ru_tasks import __version__
-from mera_ru_tasks.cli import compare, data, judge, score, submit, tasks
+from mera_ru_tasks.cli import compare, data, rescore, submit, tasks
 from mera_ru_tasks.issues import MeraRuError
 from mera_ru_tasks.paths import explain_full_disk
 from mera_ru_tasks.textutil import printable
@@ -35,8 +35,8 @@ app = typer.Typer(
 app.command(context_settings=tasks.RUN_SETTINGS, short_help="Run lm-eval on these tasks, with a faster start.")(
     tasks.run
 )
-app.command(short_help="Score logged responses again, without the model.")(score.score)
-app.command(short_help="Judge logged responses with an LLM.")(judge.judge)
+app.command(short_help="Score logged responses again, without the model.")(rescore.score)
+app.command(short_help="Judge logged responses with an LLM.")(rescore.judge)
 app.command(short_help="Compare models by their runs; create a report.")(compare.compare)
 app.command(short_help="Estimate what a comparison can detect, before the run.")(compare.power)
 app.command()(submit.submit)

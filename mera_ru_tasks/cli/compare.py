@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.cli.arguments import require_new
-from mera_ru_tasks.paths import write_whole
+from mera_ru_tasks.paths import require_new, write_whole
 from mera_ru_tasks.textutil import encodable, printable, say
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mera_ru_tasks.cli.arguments import RUN_HELP, require_new
+from mera_ru_tasks.cli.rescore import RUN_HELP
+from mera_ru_tasks.paths import require_new
 from mera_ru_tasks.textutil import say
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _pack(
     partial: bool,
     into: Path | None,
 ) -> None:
-    from mera_ru_tasks.logs.lmeval import find_logs
+    from mera_ru_tasks.logs.find import find_logs
     from mera_ru_tasks.submission import pack
     from mera_ru_tasks.submission.rules import INCOMPLETE
 

@@ -14,8 +14,9 @@ from mera_ru_tasks.compare.load import Entry
 from mera_ru_tasks.compare.notes import note, setting
 from mera_ru_tasks.harness.prompt import render
 from mera_ru_tasks.issues import Issue
-from mera_ru_tasks.logs.lmeval import TaskLog, shots_of
+from mera_ru_tasks.logs.find import TaskLog
 from mera_ru_tasks.logs.reader import Measure
+from mera_ru_tasks.logs.setting import shots_of
 from mera_ru_tasks.scoring.metrics import METRICS
 
 # The parts of a task's configuration that shape its prompts, besides documents and shots.

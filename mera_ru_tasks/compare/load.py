@@ -18,7 +18,7 @@ from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
 from mera_ru_tasks.issues import Issue, RunError, errors
 from mera_ru_tasks.judge.config import METADATA, identity
 from mera_ru_tasks.logs import sidecar
-from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping
+from mera_ru_tasks.logs.find import TaskLog, as_mapping
 from mera_ru_tasks.logs.reader import BrokenLine, LogCheck, LogReader, Measure, Sample
 from mera_ru_tasks.logs.rescore import check_responses
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
@@ -245,7 +245,7 @@ def load(
     """Read the newest log of each model and task, and the logs to pool with it.
 
     Args:
-        paths: as in `logs.lmeval.find_logs`.
+        paths: as in `logs.find.find_logs`.
         names: the model's name for the runs of a path, instead of lm-eval's name.
         across_settings: True to count a prefilled task as its plain one; its models are then labelled `prefilled`.
         pool_runs: True to pool all runs of a model with the same settings, False only those with different seeds.

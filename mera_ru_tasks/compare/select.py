@@ -11,8 +11,9 @@ from typing import Any
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.compare.stats import Estimate, wilson
 from mera_ru_tasks.issues import Issue, RunError
-from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, differing, locate_logs, newest, setting_of, shots_of
+from mera_ru_tasks.logs.find import TaskLog, as_mapping, locate_logs, newest
 from mera_ru_tasks.logs.reader import Measure, is_ours
+from mera_ru_tasks.logs.setting import differing, setting_of, shots_of
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import suggest
 
@@ -40,7 +41,7 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool 
     """Select the newest log of each model and task, and the older logs to pool with it.
 
     Args:
-        paths: as in `logs.lmeval.find_logs`.
+        paths: as in `logs.find.find_logs`.
         names: the model's name for the runs of a path, instead of lm-eval's name.
         pool_runs: True to pool all runs with the same settings, False only those with different sampling seeds.
 

@@ -24,7 +24,7 @@ from mera_ru_tasks.harness.filters import OPENING_MARK, FlexibleExtract
 from mera_ru_tasks.issues import DataError, TaskError
 from mera_ru_tasks.judge import config
 from mera_ru_tasks.judge.config import METADATA, identity, judge_facts
-from mera_ru_tasks.logs.lmeval import SHOTS
+from mera_ru_tasks.logs.setting import SHOTS
 from mera_ru_tasks.paths import sample_folder, shared_yaml
 from mera_ru_tasks.scoring.extract import opening_mark
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS

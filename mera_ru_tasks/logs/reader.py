@@ -19,7 +19,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import benchmark_of_task
 from mera_ru_tasks.issues import Issue, RunError
-from mera_ru_tasks.logs.lmeval import TaskLog
+from mera_ru_tasks.logs.find import TaskLog
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_groups
 
 # A metric and a filter.

@@ -16,7 +16,7 @@ from mera_ru_tasks.data.benchmarks import benchmark_of_task
 from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.issues import DataError, Issue, RunError
 from mera_ru_tasks.judge.config import identity, judge_facts
-from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, find_logs, newest
+from mera_ru_tasks.logs.find import TaskLog, as_mapping, find_logs, newest
 from mera_ru_tasks.logs.reader import Sample, is_ours, read_log
 from mera_ru_tasks.logs.sidecar import Rescored, ScoredSample
 from mera_ru_tasks.paths import task_files

@@ -24,7 +24,7 @@ from typing import Any
 from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.issues import OutputError, RunError
 from mera_ru_tasks.judge.config import identity
-from mera_ru_tasks.logs.lmeval import Run, TaskLog, as_mapping, tasks_of_run
+from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
 from mera_ru_tasks.paths import write_whole, yaml_folder
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean

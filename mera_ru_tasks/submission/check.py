@@ -17,7 +17,7 @@ from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark
 from mera_ru_tasks.data.custom import benchmark_of_config
 from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.issues import Issue, RunError, SubmissionError
-from mera_ru_tasks.logs.lmeval import SAMPLES_NAME, as_mapping
+from mera_ru_tasks.logs.find import SAMPLES_NAME, as_mapping
 from mera_ru_tasks.logs.reader import parse_samples
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.rules import LOGS, is_log_of, name_ids, task_error

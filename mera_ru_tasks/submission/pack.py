@@ -19,7 +19,7 @@ from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_t
 from mera_ru_tasks.data.custom import benchmark_of_config
 from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.issues import Issue, RunError, SubmissionError, errors
-from mera_ru_tasks.logs.lmeval import TaskLog, as_mapping, newest
+from mera_ru_tasks.logs.find import TaskLog, as_mapping, newest
 from mera_ru_tasks.logs.reader import Sample
 from mera_ru_tasks.logs.rescore import read_responses
 from mera_ru_tasks.paths import write_whole
@@ -210,7 +210,7 @@ def prepare(
     """Choose the logs, read the responses and check them.
 
     Args:
-        logs: the logs found (see `logs.lmeval.find_logs`).
+        logs: the logs found (see `logs.find.find_logs`).
         model: the model to submit, if there are several.
         data: a folder with the data, to check ids and questions against.
         tasks: custom tasks to pack instead of the leaderboard's.

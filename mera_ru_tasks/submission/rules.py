@@ -19,7 +19,8 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
 from mera_ru_tasks.data.load import load_local_rows
 from mera_ru_tasks.issues import Issue
-from mera_ru_tasks.logs.lmeval import TaskLog, differing, setting_of
+from mera_ru_tasks.logs.find import TaskLog
+from mera_ru_tasks.logs.setting import differing, setting_of
 from mera_ru_tasks.paths import expanded
 
 # The archive entry with the logs.

@@ -21,7 +21,7 @@ from mera_ru_tasks.cli import app
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.issues import RunError
-from mera_ru_tasks.logs.lmeval import find_logs
+from mera_ru_tasks.logs.find import find_logs
 from mera_ru_tasks.logs.sidecar import INCOMPLETE
 from mera_ru_tasks.submission.pack import prepare
 from tests.support.comparisons import skilled

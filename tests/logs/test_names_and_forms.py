@@ -8,7 +8,7 @@ import re
 import pytest
 
 from mera_ru_tasks.issues import RunError
-from mera_ru_tasks.logs.lmeval import find_logs, newest
+from mera_ru_tasks.logs.find import find_logs, newest
 from mera_ru_tasks.logs.sidecar import _short
 from mera_ru_tasks.textutil import strict_json
 from tests.support.rows import data_folder, riddle

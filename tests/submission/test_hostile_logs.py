@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mera_ru_tasks.issues import MeraRuError, errors
-from mera_ru_tasks.logs.lmeval import find_logs
+from mera_ru_tasks.logs.find import find_logs
 from mera_ru_tasks.submission.pack import build, prepare
 from tests.support.archives import OTHER_DATE
 from tests.support.properties import at_least

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mera_ru_tasks.issues import errors
-from mera_ru_tasks.logs.lmeval import find_logs
+from mera_ru_tasks.logs.find import find_logs
 from mera_ru_tasks.submission.pack import prepare
 from tests.support.archives import answer, edit_results, fault, ids_of, move_to_other_run, only_id, rewrite
 from tests.support.scripted import run

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.issues import RunError
-from mera_ru_tasks.secrets import is_secret_name
 
 # Old releases of lm-eval write the time with colons.
 _DATE = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?"
@@ -251,49 +250,3 @@ def _results_file(folder: Path, date: str) -> Path | None:
 def as_mapping(value: Any) -> Mapping[str, Any]:
     """Return the value if it is a JSON object, otherwise an empty one: another program's file may have any form."""
     return value if isinstance(value, Mapping) else {}
-
-
-# Model arguments that affect where and how fast it runs, but not its responses.
-_HARMLESS_ARGUMENTS = frozenset(
-    "batch_size max_batch_size device device_map parallelize num_concurrent max_retries timeout base_url "
-    "tensor_parallel_size data_parallel_size gpu_memory_utilization trust_remote_code header".split()
-)
-
-
-# The key of the digest of a prompt's shots in a task's `metadata`, which lm-eval writes into its results.
-SHOTS = "mera_ru_shots"
-
-
-def setting_of(run: Run) -> dict[str, Any]:
-    """Return a run's setting by lm-eval's options (`--model_args NAME` for an argument of the model); None: not set."""
-    arguments = run.config.get("model_args")
-    pairs = _parse_arguments(arguments) if isinstance(arguments, str) else as_mapping(arguments)
-    kept = {key: value for key, value in pairs.items() if key not in _HARMLESS_ARGUMENTS and not is_secret_name(key)}
-    return {
-        "--model": run.config.get("model"),
-        **{f"--model_args {key}": str(value) for key, value in kept.items()},
-        "--gen_kwargs": run.config.get("gen_kwargs") or None,
-        "--system_instruction": run.results.get("system_instruction") or None,
-        "--apply_chat_template": run.results.get("chat_template") or None,
-    }
-
-
-def shots_of(log: TaskLog) -> str | None:
-    """Return the digest of the shots in the prompts; empty if there are no shots, None if they are unknown."""
-    if log.run.results_file is None:
-        return None
-    if not log.num_fewshot:
-        return ""
-    digest = as_mapping(log.config.get("metadata")).get(SHOTS)
-    return digest if isinstance(digest, str) and digest else None
-
-
-def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return the names of the settings that differ."""
-    return [name for name in {**other, **one} if one.get(name) != other.get(name)]
-
-
-def _parse_arguments(arguments: str) -> dict[str, str]:
-    """Parse lm-eval's `key=value,key=value`."""
-    parts = (part.partition("=") for part in arguments.split(","))
-    return {key.strip(): value for key, _, value in parts if key}

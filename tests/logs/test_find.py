@@ -13,7 +13,7 @@ from lm_eval.loggers import EvaluationTracker
 
 from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS, benchmark_of_task
 from mera_ru_tasks.issues import RunError
-from mera_ru_tasks.logs.lmeval import find_logs, newest
+from mera_ru_tasks.logs.find import find_logs, newest
 from mera_ru_tasks.logs.reader import Sample, parse_samples, read_log
 from mera_ru_tasks.logs.rescore import present_version
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT

@@ -17,9 +17,12 @@ from lm_eval.tasks import TaskManager
 from examples.demo_models import CONTEXT
 from mera_ru_tasks.paths import yaml_folder
 from tests.support.environments import Environment, make_environment
+from tests.support.scripted import numbers, run
 from tests.support.tiny_model import save_tiny_model
 
 pytestmark = pytest.mark.slow
+
+RANKED = ["enantiosemy_sample_rank", "riddles_sample_rank", "russian_regions_sample_rank"]
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +97,16 @@ def test_prefilled_tasks_cost_a_tenth_on_a_model_that_never_stops(model: Countin
         spent[task] = model.generated
     assert spent["riddles_sample"] == 1024
     assert 0 < spent["riddles_sample_prefill"] <= 32
+
+
+def test_the_batch_size_changes_no_ranking(model_folder: Path) -> None:
+    one, five = (
+        run(None, RANKED, HFLM(str(model_folder), dtype="float32", device="cpu", batch_size=size), limit=3)
+        for size in (1, 5)
+    )
+    for task in RANKED:
+        assert numbers(one, task)
+        assert numbers(five, task) == pytest.approx(numbers(one, task), abs=1e-4)
 
 
 def test_a_chat_model_is_asked_in_turns(model: Counting) -> None:

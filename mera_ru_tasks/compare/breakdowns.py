@@ -14,8 +14,8 @@ from mera_ru_tasks.compare.results import difference, estimate
 from mera_ru_tasks.compare.stats import Estimate
 from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, AnswerFormat, benchmark_of_task
 from mera_ru_tasks.data.schema import has_reference
+from mera_ru_tasks.scoring.chance import ChanceLevels, right_letters
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
-from mera_ru_tasks.scoring.score import ChanceLevels, right_letters
 from mera_ru_tasks.scoring.strict import accepted_answers
 
 TYPE = "type"

@@ -15,8 +15,8 @@ from mera_ru_tasks.compare.select import MARK, PublishedScore, read_published
 from mera_ru_tasks.compare.verdicts import Verdict, summarize
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.issues import Issue, RunError
+from mera_ru_tasks.scoring.chance import ChanceLevels
 from mera_ru_tasks.scoring.metrics import METRICS, RANKING, STRICT
-from mera_ru_tasks.scoring.score import ChanceLevels
 from mera_ru_tasks.textutil import suggest
 
 

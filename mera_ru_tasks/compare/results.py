@@ -25,8 +25,8 @@ from mera_ru_tasks.compare.stats import ONE_RUN, Difference, Estimate, RunVarian
 from mera_ru_tasks.data.benchmarks import LEADERBOARD
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.reader import Measure
+from mera_ru_tasks.scoring.chance import ChanceLevels
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
-from mera_ru_tasks.scoring.score import ChanceLevels
 
 MEAN = "mean"
 

@@ -224,7 +224,7 @@ def judge_facts(settings: Settings) -> dict[str, Any]:
     It contains no secrets: only the server of the address, and the names and a hash of the request fields. The hash
     distinguishes judges.
     """
-    from mera_ru_tasks.judge.prompt import load_prompt
+    from mera_ru_tasks.judge.questions import load_prompt
 
     fields, address = settings.extra_fields, urlsplit(settings.api_base)
     digest = hashlib.sha256(settings.extra.encode()).hexdigest()

@@ -37,7 +37,7 @@ from mera_ru_tasks.judge.config import (
     Settings,
     question_key,
 )
-from mera_ru_tasks.judge.prompt import Prompt, Skipped, load_prompt, question_for
+from mera_ru_tasks.judge.questions import Prompt, Skipped, load_prompt, question_for
 
 if TYPE_CHECKING:
     from tqdm import tqdm

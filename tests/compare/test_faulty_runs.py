@@ -6,8 +6,7 @@ import pytest
 
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.notes import joined
-from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
-from mera_ru_tasks.scoring.score import NO_WHOLE_GROUP
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, NO_WHOLE_GROUP, STRICT
 from tests.support.comparisons import MIDDLE, TASK, WEAK, edit_json, edit_rows, log_file, results_file, row_of
 from tests.support.restate import restate
 from tests.support.scripted import run

@@ -7,8 +7,8 @@ import pytest
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.notes import joined
 from mera_ru_tasks.logs.find import find_logs
+from mera_ru_tasks.scoring.chance import chance_level
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
-from mera_ru_tasks.scoring.score import chance_level
 from tests.support.comparisons import MIDDLE, STRONG, STRONG_LABEL, TASK, WEAK, log_file, results_file, row_of, skilled
 from tests.support.scripted import run
 

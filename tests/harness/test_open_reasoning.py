@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mera_ru_tasks.judge.prompt import EMPTY, EXACT, question_for
+from mera_ru_tasks.judge.questions import EMPTY, EXACT, question_for
 from mera_ru_tasks.logs.rescore import our_logs, read_responses, score_log
 from tests.support.scripted import ScriptedModel, numbers, reference, run
 

@@ -17,7 +17,7 @@ import pytest
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache
 from mera_ru_tasks.judge.config import question_key
-from mera_ru_tasks.judge.prompt import load_prompt, question_for
+from mera_ru_tasks.judge.questions import load_prompt, question_for
 from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import KEY, many, settings_for
 from tests.support.judge_stub import StubJudge, hashed_score

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.config import Settings
-from mera_ru_tasks.judge.prompt import Question, load_prompt
+from mera_ru_tasks.judge.questions import Question, load_prompt
 
 BLOCK = re.compile(
     r"<<<(?P<name>[А-ЯЁ ]+) (?P<code>[0-9a-f]{12})>>>\n(?P<data>.*?)\n<<<КОНЕЦ: (?P=name) (?P=code)>>>", re.S

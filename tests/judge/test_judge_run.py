@@ -11,7 +11,7 @@ import pytest
 
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.config import NO_KEY, from_environment
-from mera_ru_tasks.judge.prompt import ANSWER_LIMIT, shown_answer
+from mera_ru_tasks.judge.questions import ANSWER_LIMIT, shown_answer
 from mera_ru_tasks.judge.run import judge, prepare
 from tests.support.judge_cases import KEY, many, riddle, scores, settings_for, wrong
 from tests.support.judge_stub import StubJudge

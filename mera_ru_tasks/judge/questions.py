@@ -27,6 +27,8 @@ from mera_ru_tasks.scoring import extract, score
 if TYPE_CHECKING:
     from jinja2 import Template
 
+# The judge sees at most this many characters of an answer.
+ANSWER_LIMIT = 2000
 BUILT_IN = Path(__file__).parent / "prompts" / "judge_1.jinja"
 
 
@@ -43,6 +45,51 @@ class Question:
     task: str
     accepted: tuple[str, ...]
     answer: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """The reason why a document needs no question, and its score (None if it has no score)."""
+
+    why: str
+    score: float | None
+
+
+NO_REFERENCE = Skipped("no reference", None)
+EXACT = Skipped("exact match", 1.0)
+EMPTY = Skipped("empty answer", 0.0)
+
+
+def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = True) -> Question | Skipped:
+    """Decide whether the judge must be asked about a response; at most one question for each document.
+
+    Args:
+        doc: a loaded document.
+        response: the model's response.
+        skip_exact: True to count a strict exact match as 1 without a question.
+    """
+    if not has_reference(doc):
+        return NO_REFERENCE
+    answer = shown_answer(response)
+    if not neutral(answer):
+        return EMPTY  # also for a draft with unfinished reasoning
+    if skip_exact and score.score_strict(doc, response)["exact_match"]:
+        return EXACT
+    reference = doc["outputs"].strip()
+    is_list = AnswerFormat.of(doc).is_list
+    entries = [entry.strip() for entry in reference.split(";")] if is_list else [reference]
+    return Question(task_prompt.render(doc), tuple(entry for entry in entries if entry), answer)
+
+
+def shown_answer(response: str) -> str:
+    """Return the part of a response that the judge sees: the text after its last marker, or all but the reasoning.
+
+    It has at most `ANSWER_LIMIT` characters: the first ones after a marker, where the answer comes first, otherwise the
+    last ones, which contain the conclusion. It may be empty.
+    """
+    visible = extract.drop_reasoning(response)
+    marked = (extract.after_announcement(visible) or "").strip()
+    return marked[:ANSWER_LIMIT] if marked else visible.strip()[-ANSWER_LIMIT:]
 
 
 _PREFLIGHT = Question("Зимой и летом одним цветом. Что это?", ("ёлка", "ель"), "Это ёлочка")
@@ -147,52 +194,3 @@ def _between_marks(name: str, text: str, code: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-# The judge sees at most this many characters of an answer.
-ANSWER_LIMIT = 2000
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """The reason why a document needs no question, and its score (None if it has no score)."""
-
-    why: str
-    score: float | None
-
-
-NO_REFERENCE = Skipped("no reference", None)
-EXACT = Skipped("exact match", 1.0)
-EMPTY = Skipped("empty answer", 0.0)
-
-
-def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = True) -> Question | Skipped:
-    """Decide whether the judge must be asked about a response; at most one question for each document.
-
-    Args:
-        doc: a loaded document.
-        response: the model's response.
-        skip_exact: True to count a strict exact match as 1 without a question.
-    """
-    if not has_reference(doc):
-        return NO_REFERENCE
-    answer = shown_answer(response)
-    if not neutral(answer):
-        return EMPTY  # also for a draft with unfinished reasoning
-    if skip_exact and score.score_strict(doc, response)["exact_match"]:
-        return EXACT
-    reference = doc["outputs"].strip()
-    is_list = AnswerFormat.of(doc).is_list
-    entries = [entry.strip() for entry in reference.split(";")] if is_list else [reference]
-    return Question(task_prompt.render(doc), tuple(entry for entry in entries if entry), answer)
-
-
-def shown_answer(response: str) -> str:
-    """Return the part of a response that the judge sees: the text after its last marker, or all but the reasoning.
-
-    It has at most `ANSWER_LIMIT` characters: the first ones after a marker, where the answer comes first, otherwise the
-    last ones, which contain the conclusion. It may be empty.
-    """
-    visible = extract.drop_reasoning(response)
-    marked = (extract.after_announcement(visible) or "").strip()
-    return marked[:ANSWER_LIMIT] if marked else visible.strip()[-ANSWER_LIMIT:]

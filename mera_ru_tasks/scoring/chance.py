@@ -1,0 +1,108 @@
+"""Compute the score that random guessing gets: the chance level of a metric over documents."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import comb, prod
+from typing import Any
+
+from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.data.schema import has_reference, split_reference
+from mera_ru_tasks.scoring.metrics import METRICS, RANKING
+from mera_ru_tasks.scoring.ranking import options_of
+
+Doc = Mapping[str, Any]
+
+
+def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
+    """Return the chance level of a metric over documents.
+
+    - One letter (RussianRegions): draw one of the option letters at random, without a phrase. With four letters,
+      `letter_match` is 1/4; `exact_match` is 1/4, or 0 if the phrase is required.
+    - Several letters (Enantiosemy): draw k of the option letters at random, with the k that scores best on these
+      documents. For `exact_match` this is the largest value of: the share of documents with k correct letters, divided
+      by the number of sets of k letters.
+    - A phrase (Riddles): 0.
+    - Ranked options: the level in the table of metrics; for `top1`, the mean share of right options. `bits_per_byte`
+      and the group metric have none.
+
+    If the types of one task have different answer formats, each document counts by its own.
+
+    Args:
+        metric: the metric's name.
+        docs: the documents.
+
+    Returns:
+        A number from 0 to 1. None for `answered`, for judge scores of tasks with options, for `bits_per_byte`, and if a
+        document has no reference.
+    """
+    if not docs or not all(has_reference(doc) for doc in docs):
+        return None
+    if RANKING in METRICS[metric].filters:
+        if METRICS[metric].chance is None and metric.startswith("top1"):
+            return _mean(_mean(option.right for option in options_of(doc)) for doc in docs)
+        return METRICS[metric].chance
+    by_form: dict[AnswerFormat, list[Doc]] = defaultdict(list)
+    for doc in docs:
+        by_form[AnswerFormat.of(doc)].append(doc)
+    if metric == "answered" or (METRICS[metric].judged and any(form.choices for form in by_form)):
+        return None
+    if METRICS[metric].grouped:
+        groups: dict[Any, list[float]] = defaultdict(list)
+        for doc in docs:
+            groups[doc["meta"].get("group_id")].append(_level_of_form(metric, AnswerFormat.of(doc), [doc]))
+        return _mean(prod(levels) for levels in groups.values())
+    return sum(len(own) / len(docs) * _level_of_form(metric, form, own) for form, own in by_form.items())
+
+
+def _level_of_form(metric: str, form: AnswerFormat, docs: Sequence[Doc]) -> float:
+    if not form.choices:
+        return 0.0
+    if form.max_choices > 1:
+        return _best_size(docs, form, _expected_f1 if metric == "f1" else _expected_match)
+    return 0.0 if form.with_phrase and metric != "letter_match" else 1 / len(form.choices)
+
+
+class ChanceLevels:
+    """Chance levels over the documents of one task. Models share documents, so each level is computed once."""
+
+    def __init__(self, docs: Mapping[str, Doc]) -> None:
+        """Keep the task's documents, by hash."""
+        self._docs = docs
+        self._levels: dict[tuple[str, tuple[str, ...]], float | None] = {}
+
+    def of(self, metric: str, keys: Iterable[str]) -> float | None:
+        """Return the chance level of a metric over the documents with these hashes (see `chance_level`)."""
+        place = (metric, tuple(keys))
+        if place not in self._levels:
+            self._levels[place] = chance_level(metric, [self._docs[key] for key in place[1]])
+        return self._levels[place]
+
+
+def right_letters(doc: Doc) -> int:
+    """Return the number of letters in a document's reference."""
+    return len(split_reference(doc["outputs"], AnswerFormat.of(doc))[0])
+
+
+def _best_size(docs: Sequence[Doc], form: AnswerFormat, expected: Callable[[int, int, int], float]) -> float:
+    options = len(form.choices)
+    counts = Counter(map(right_letters, docs))
+    return max(
+        sum(expected(size, right, options) * number for right, number in counts.items()) / len(docs)
+        for size in range(1, form.max_choices + 1)
+    )
+
+
+def _expected_match(size: int, right: int, options: int) -> float:
+    return 1 / comb(options, size) if size == right else 0.0
+
+
+def _expected_f1(size: int, right: int, options: int) -> float:
+    """Return the mean F1 of `size` random letters: twice the mean hits, size × right / options, over size + right."""
+    return 2 * size * right / options / (size + right)
+
+
+def _mean(values: Iterable[float]) -> float:
+    values = list(values)
+    return sum(values) / len(values)

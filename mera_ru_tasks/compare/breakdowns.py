@@ -165,7 +165,7 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
         return (str(right_letters(doc)), "") if has_reference(doc) else None
 
     def answers(doc: Mapping[str, Any]) -> Part | None:
-        return (str(len(set(accepted_answers(doc["outputs"], phrase=True)))), "") if has_reference(doc) else None
+        return (str(len(set(accepted_answers(doc["outputs"], is_list=True)))), "") if has_reference(doc) else None
 
     form = AnswerFormat.of(next(iter(docs.values())))
     divisions: dict[str, Callable[[Mapping[str, Any]], Part | None]] = {}

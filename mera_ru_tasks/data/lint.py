@@ -116,7 +116,7 @@ def _repeated_answers(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterat
     for row in rows:
         answer_format = format_of(row.content, benchmark)
         if answer_format is not None and answer_format.is_list:
-            counts = Counter(accepted_answers(row.reference, phrase=True))
+            counts = Counter(accepted_answers(row.reference, is_list=True))
             for answer, count in counts.items():
                 if count > 1:
                     message = f"the answer {answer!r} is listed {count} times"
@@ -374,7 +374,7 @@ def _number_of_answers(row: PlacedRow, benchmark: Benchmark) -> int:
     answer_format = format_of(row.content, benchmark) or PHRASE
     if answer_format.choices:
         return len(_right_letters(row, benchmark))
-    return len(accepted_answers(row.reference, phrase=answer_format.is_list))
+    return len(accepted_answers(row.reference, is_list=answer_format.is_list))
 
 
 def _sorted_counts(values: Iterable[int]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat, Benchmark
 from mera_ru_tasks.issues import Issue, Location, Severity
-from mera_ru_tasks.scoring.strict import accepted_answers
+from mera_ru_tasks.scoring.strict import entries_of
 
 Row = Mapping[str, Any]
 # For each split its location (a file or hub split, for messages) and its unchanged rows.
@@ -414,12 +414,12 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
     if not text:
         return  # a closed answer
     if not answer_format.choices:
-        entries = [entry.strip() for entry in text.split(";")] if answer_format.is_list else [text]
-        if not accepted_answers(text, phrase=answer_format.is_list):
+        entries = entries_of(text, is_list=answer_format.is_list)
+        if not entries:
             hint = "Write the accepted answers, joined by `; `."
             yield _Violation("no-answer", "outputs", f"{reference!r} contains no word", hint)
-        elif "; ".join(entry for entry in entries if entry) != text:
-            yield _Violation("reference-form", "outputs", f"{reference!r} has other separators than `; `", _JOIN)
+        elif (joined := "; ".join(entries)) != text:
+            yield _Violation("reference-form", "outputs", f"{reference!r} is read as {joined!r}", _JOIN)
         return
     written, phrase = _parts(text, answer_format)
     known = ", ".join(answer_format.choices)
@@ -437,7 +437,7 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
     elif len(letters) > answer_format.max_choices:
         message = f"{reference!r} contains {len(letters)} letters, but at most {answer_format.max_choices} are allowed"
         yield _Violation("too-many-choices", "outputs", message, hint)
-    elif answer_format.with_phrase and not accepted_answers(phrase, phrase=False):
+    elif answer_format.with_phrase and not entries_of(phrase, is_list=False):
         yield _Violation("missing-phrase", "outputs", f"{reference!r} has no phrase after the letter", hint)
     else:
         hint += _AS_WRITTEN

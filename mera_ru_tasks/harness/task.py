@@ -28,6 +28,7 @@ from mera_ru_tasks.logs.setting import SHOTS
 from mera_ru_tasks.paths import sample_folder, shared_yaml
 from mera_ru_tasks.scoring.extract import opening_mark
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS
+from mera_ru_tasks.scoring.strict import MARKER, entries_of
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -330,6 +331,11 @@ def _load_tokenizer(name: str, settings: tuple[tuple[str, str], ...]) -> Any:
         return AutoTokenizer.from_pretrained(name, local_files_only=True, **dict(settings))
     except Exception:  # a tokenizer's files or code can raise anything; the run is done, and only a count is missing
         return None
+
+
+def shot_answer(doc: Mapping[str, Any]) -> str:
+    """Return a shot's answer in the required form: the reference, or the first accepted answer of a list."""
+    return f"{MARKER} {entries_of(doc['outputs'], is_list=AnswerFormat.of(doc).is_list)[0]}"
 
 
 class ShotsSampler(ContextSampler):  # type: ignore[misc]

@@ -23,6 +23,7 @@ from mera_ru_tasks.harness import prompt as task_prompt
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.config import PROMPT, Settings
 from mera_ru_tasks.scoring import extract, score
+from mera_ru_tasks.scoring.strict import entries_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -75,10 +76,8 @@ def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = Tr
         return EMPTY  # also for a draft with unfinished reasoning
     if skip_exact and score.score_strict(doc, response)["exact_match"]:
         return EXACT
-    reference = doc["outputs"].strip()
-    is_list = AnswerFormat.of(doc).is_list
-    entries = [entry.strip() for entry in reference.split(";")] if is_list else [reference]
-    return Question(task_prompt.render(doc), tuple(entry for entry in entries if entry), answer)
+    accepted = entries_of(doc["outputs"], is_list=AnswerFormat.of(doc).is_list)
+    return Question(task_prompt.render(doc), tuple(accepted), answer)
 
 
 def shown_answer(response: str) -> str:

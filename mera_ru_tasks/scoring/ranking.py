@@ -20,7 +20,7 @@ from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import split_reference
 from mera_ru_tasks.scoring.metrics import GroupPart
 from mera_ru_tasks.scoring.normalize import fold
-from mera_ru_tasks.scoring.strict import MARKER
+from mera_ru_tasks.scoring.strict import MARKER, entries_of
 
 Doc = Mapping[str, Any]
 Form = Literal["cloze", "letter"]
@@ -79,7 +79,7 @@ def options_of(doc: Doc) -> list[Option]:
 
 def accepted(doc: Doc) -> list[str]:
     """Return the accepted answers of a riddle as they are written, in their order."""
-    return [text for part in doc["outputs"].split(";") if (text := part.strip())]
+    return entries_of(doc["outputs"], is_list=True)
 
 
 def forms_of(doc: Doc) -> tuple[Form, ...]:

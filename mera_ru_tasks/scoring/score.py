@@ -16,7 +16,7 @@ from mera_ru_tasks.data.schema import has_reference, split_reference
 from mera_ru_tasks.scoring.extract import Extraction, extract_answer
 from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, GroupPart
 from mera_ru_tasks.scoring.normalize import fold
-from mera_ru_tasks.scoring.strict import accepted_answers, exact_match, exact_match_plain
+from mera_ru_tasks.scoring.strict import accepted_answers, entries_of, exact_match, exact_match_plain
 
 # The inputs that hold the texts of the options, in the order of their letters.
 _OPTIONS = [f"option_{letter}" for letter in string.ascii_lowercase]
@@ -79,7 +79,7 @@ def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
     if not has_reference(doc):
         return {}
     is_list = AnswerFormat.of(doc).is_list
-    correct = exact_match(response, accepted_answers(doc["outputs"], phrase=is_list))
+    correct = exact_match(response, accepted_answers(doc["outputs"], is_list=is_list))
     scores: dict[str, Any] = {"exact_match": correct, **_group_part(doc, "group_exact_match", correct)}
     if is_list:
         scores["exact_match_plain"] = exact_match_plain(response, doc["outputs"])
@@ -105,7 +105,7 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
     reference = doc["outputs"]
     correct = _matches(extraction, reference, answer_format)
     if not correct:
-        correct = exact_match(visible, accepted_answers(reference, phrase=answer_format.is_list))
+        correct = exact_match(visible, accepted_answers(reference, is_list=answer_format.is_list))
     scores: dict[str, Any] = {"exact_match": correct, "answered": int(bool(extraction) or correct)}
     if answer_format.choices:
         name = "f1" if answer_format.max_choices > 1 else "letter_match"
@@ -170,7 +170,7 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
 @functools.lru_cache(maxsize=4096)
 def _accepted_keys(reference: str) -> frozenset[str]:
     """Return the keys of all answers that the reference of a riddle accepts."""
-    return frozenset(key for entry in reference.split(";") for key in _keys(entry)) - {""}
+    return frozenset(key for entry in entries_of(reference, is_list=True) for key in _keys(entry)) - {""}
 
 
 @functools.lru_cache(maxsize=4096)

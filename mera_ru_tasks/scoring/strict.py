@@ -22,19 +22,24 @@ def candidates(response: str) -> list[str]:
     return [whole, after] if marker and after else [whole]
 
 
-@functools.lru_cache(maxsize=4096)
-def accepted_answers(reference: str, *, phrase: bool) -> tuple[str, ...]:
-    """Return the normalized answers that a reference accepts.
+def entries_of(reference: str, *, is_list: bool) -> list[str]:
+    """Return the answers that a reference accepts, as they are written and in their order.
 
     Args:
         reference: the row's `outputs`. For a riddle it lists the accepted answers, separated by `;`.
-        phrase: True for a riddle. Elsewhere the reference is one string, letters and order included.
+        is_list: True for a riddle. Elsewhere the reference is one string, letters and order included.
 
     Returns:
-        Normalized answers without empty ones: a reference that normalizes to nothing matches nothing.
+        The entries without those that normalize to nothing, such as `…`: no response can match them.
     """
-    entries = reference.split(";") if phrase else [reference]
-    return tuple(answer for answer in map(normalize, entries) if answer)
+    entries = reference.split(";") if is_list else [reference]
+    return [entry.strip() for entry in entries if normalize(entry)]
+
+
+@functools.lru_cache(maxsize=4096)
+def accepted_answers(reference: str, *, is_list: bool) -> tuple[str, ...]:
+    """Return the normalized answers that a reference accepts (see `entries_of`)."""
+    return tuple(map(normalize, entries_of(reference, is_list=is_list)))
 
 
 def exact_match(response: str, accepted: Collection[str]) -> int:
@@ -58,5 +63,5 @@ def exact_match_plain(response: str, reference: str) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_answers(reference: str) -> frozenset[str]:
-    """Return the accepted answers, stripped and in lower case."""
+    """Return the accepted answers, stripped and in lower case; by this rule `!` is one, too."""
     return frozenset(entry.strip().lower() for entry in reference.split(";")) - {""}

@@ -69,6 +69,12 @@ def test_shots_without_an_answer_are_not_shown(tmp_path: Path) -> None:
     assert sorted(shown_riddles(text)) == ["1", "101", "104"]
 
 
+def test_a_shot_shows_the_first_answer_that_has_a_word(tmp_path: Path) -> None:
+    root = many_riddles(tmp_path, [riddle(101, "… ; снег; иней")], [riddle(1)])
+    [text] = prompts(root, "riddles_closed", num_fewshot=1)
+    assert "\nОтвет: снег\n" in text
+
+
 @pytest.mark.parametrize(
     ("task", "shots", "asked", "available"),
     [

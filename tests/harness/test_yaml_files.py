@@ -39,4 +39,3 @@ def test_the_metrics_are_those_of_the_table(name: str) -> None:
 
 def test_the_marker_is_the_one_of_strict_match() -> None:
     assert load_yaml(shared_yaml("prefill"))["gen_prefix"] == MARKER
-    assert load_yaml(shared_yaml("base"))["fewshot_config"]["doc_to_target"].startswith(f"{MARKER} {{{{")

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mera_ru_tasks.data.benchmarks import PHRASE
+from mera_ru_tasks.judge.questions import question_for
 from mera_ru_tasks.scoring.normalize import normalize
+from mera_ru_tasks.scoring.ranking import options_of
+from mera_ru_tasks.scoring.score import score_response
 from mera_ru_tasks.scoring.strict import accepted_answers, exact_match, exact_match_plain
 from tests.support.properties import at_least
 
@@ -41,7 +45,7 @@ def by_the_rule(response: str, reference: str, *, phrase: bool) -> int:
 
 
 def ours(response: str, reference: str, *, phrase: bool) -> int:
-    return exact_match(response, accepted_answers(reference, phrase=phrase))
+    return exact_match(response, accepted_answers(reference, is_list=phrase))
 
 
 @pytest.mark.parametrize("line", VECTORS.read_text(encoding="utf-8").splitlines())
@@ -93,9 +97,20 @@ def test_the_rule(reference, phrase, response, right):
     assert by_the_rule(response, reference, phrase=phrase) == right
 
 
+def test_only_an_entry_with_a_word_is_an_answer_to_the_scores_the_ranking_and_the_judge():
+    doc = {
+        "instruction": "{question}", "inputs": {"question": "Бел, да не сахар."}, "outputs": "… ; снег;«»; первый снег",
+        "meta": {"id": 1}, "answer_format": PHRASE.as_dict(), "distractors": ["лёд"],
+    }  # fmt: skip
+    assert [option.text for option in options_of(doc) if option.right] == ["снег", "первый снег"]
+    assert question_for(doc, "иней").accepted == ("снег", "первый снег")
+    assert score_response(doc, "Ответ: …").strict["exact_match"] == 0
+    assert score_response(doc, "Ответ: Снег").strict["exact_match"] == 1
+
+
 def test_several_entries_of_a_reference_without_empty_ones():
-    assert accepted_answers("Сосна;; «Ель»; —", phrase=True) == ("сосна", "ель")
-    assert accepted_answers("Б; лужа", phrase=False) == ("б лужа",)
+    assert accepted_answers("Сосна;; «Ель»; —", is_list=True) == ("сосна", "ель")
+    assert accepted_answers("Б; лужа", is_list=False) == ("б лужа",)
 
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -165,4 +180,4 @@ def test_unchanged_by_what_the_rule_ignores(words, data):
 )  # fmt: skip
 def test_the_two_rules_for_riddles(reference: str, response: str, plain: int, normalized: int) -> None:
     assert exact_match_plain(response, reference) == plain
-    assert exact_match(response, accepted_answers(reference, phrase=True)) == normalized
+    assert exact_match(response, accepted_answers(reference, is_list=True)) == normalized

@@ -1,4 +1,4 @@
-"""Locate files, and write files so that each is complete or absent."""
+"""Locate files, read the tasks' YAML files, and write files so that each is complete or absent."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from mera_ru_tasks.issues import OutputError
+from mera_ru_tasks.issues import OutputError, TaskError
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -48,6 +49,41 @@ def task_files() -> Mapping[str, Path]:
 def task_names() -> list[str]:
     """Return the names of our tasks and groups in alphabetical order."""
     return sorted(task_files())
+
+
+class FunctionName(str):
+    """The name after lm-eval's tag `!function`."""
+
+
+def read_task_file(file: Path) -> Mapping[str, Any]:
+    """Read a task's YAML file without lm-eval; `!function NAME` becomes a `FunctionName`, and nothing is imported.
+
+    Raises:
+        TaskError: the file cannot be read, or does not contain YAML settings.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """A YAML loader that supports lm-eval's tag."""
+
+    Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))
+    try:
+        content = yaml.load(file.read_text(encoding="utf-8"), Loader)
+    except OSError as error:
+        raise TaskError(f"{file} cannot be read: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise TaskError(f"{file} is not valid YAML: {' '.join(str(error).split())}. Correct the file there.") from error
+    if not isinstance(content, Mapping):
+        raise TaskError(f"{file} contains no settings. Write them as `name: value` lines.")
+    return content
+
+
+@functools.cache
+def averaged_groups() -> Mapping[str, tuple[str, ...]]:
+    """Return the tasks of each of our groups that has a mean over them, by the group's name."""
+    files = sorted((yaml_folder() / "groups").glob("*.yaml"))
+    groups = [read_task_file(file) for file in files]
+    return {group["group"]: tuple(group["task"]) for group in groups if "aggregate_metric_list" in group}
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

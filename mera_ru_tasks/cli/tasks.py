@@ -55,8 +55,8 @@ def tasks() -> None:
 
 def _describe(name: str, file: Path) -> tuple[str, str]:
     """Return where a task's data come from and how many documents it has, or the tasks of a group."""
-    from mera_ru_tasks.data.custom import read_task_file
     from mera_ru_tasks.data.load import find_source_by_name
+    from mera_ru_tasks.paths import read_task_file
 
     settings = read_task_file(file)
     if "group" in settings:

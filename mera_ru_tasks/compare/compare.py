@@ -31,7 +31,7 @@ class Comparison:
         tasks: the tasks' names, in order.
         entries: each model's answers to each task.
         verdicts: the verdicts in words, one `Verdict` for each primary measure; start reading here.
-        primary: the primary measures: task (or `MEAN`), metric, filter. All other measures are exploratory.
+        primary: the primary measures: task (or the name of a mean), metric, filter. All other measures are exploratory.
         means: the means over tasks.
         rows: the scores of the tasks. A row's `group` holds the letters of its significance groups, `pair` its
             comparison with the baseline.
@@ -122,7 +122,7 @@ def compare_runs(
         docs = {key: answer.doc for entry in whole for key, answer in entry.answers.items()}
         slices += breakdowns.slices(whole, docs, levels) if docs else []
         gaps += breakdowns.format_gaps(of_task)
-    means = results.mean_results(Results(rows, pairs), _suite, family)
+    means = results.mean_results(Results(rows, pairs), family)
     spreads = breakdowns.spreads(slices)
     primary = _primary(entries, rows, means.rows)
     every_pair = [*means.pairs, *pairs]
@@ -192,14 +192,8 @@ def _baseline(name: str, entries: Sequence[Entry], published: Sequence[Published
 
 
 def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:
-    """Return a sort key: by suite, then in leaderboard order; custom tasks come last."""
+    """Return a sort key: by variants, then in leaderboard order; custom tasks come last."""
     known = benchmark_of_task(task)
     order = [benchmark.name for benchmark in LEADERBOARD]
     place = order.index(known[0].name) if known and known[0].name in order else len(order)
     return known is None, known[1] if known else (), place, task
-
-
-def _suite(task: str) -> str | None:
-    """Return the suite that a task is averaged in: the leaderboard tasks of the same variant."""
-    known = benchmark_of_task(task)
-    return "_".join(known[1]) if known and known[0] in LEADERBOARD else None

@@ -17,8 +17,9 @@ from mera_ru_tasks.compare import breakdowns
 from mera_ru_tasks.compare.breakdowns import Slice, Spread
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.notes import fragment, joined, note, sentence
-from mera_ru_tasks.compare.results import MEAN, Row
+from mera_ru_tasks.compare.results import Row
 from mera_ru_tasks.compare.stats import Estimate
+from mera_ru_tasks.compare.verdicts import variant_of_mean
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import cell, console, printable, say
 
@@ -159,14 +160,10 @@ def _measures(comparison: Comparison, rows: Sequence[Row]) -> Iterator[Table]:
     for measure in dict.fromkeys((row.task, row.metric, row.filter) for row in rows):
         own = [row for row in rows if (row.task, row.metric, row.filter) == measure]
         task, metric, name = measure
-        heading = _title_of_mean(task) if task.startswith(MEAN) else task
+        variant = variant_of_mean(task)
+        heading = task if variant is None else f"Mean over the tasks{f' ({variant})' if variant else ''}"
         title = " · ".join(filter(None, (f"{metric}, {name}", _count(own), _common_chance(own))))
         yield _scores(comparison, own, heading, title)
-
-
-def _title_of_mean(name: str) -> str:
-    variants = name.removeprefix(MEAN).strip()
-    return f"Mean over the tasks{f' ({variants})' if variants else ''}"
 
 
 def _count(rows: Sequence[Row]) -> str:

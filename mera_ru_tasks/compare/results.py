@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,13 +22,12 @@ from mera_ru_tasks.compare.load import Entry
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.compare.select import MARK, PublishedScore
 from mera_ru_tasks.compare.stats import ONE_RUN, Difference, Estimate, RunVariance
-from mera_ru_tasks.data.benchmarks import LEADERBOARD
+from mera_ru_tasks.compare.verdicts import mean_of
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.reader import Measure
+from mera_ru_tasks.paths import averaged_groups
 from mera_ru_tasks.scoring.chance import ChanceLevels
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
-
-MEAN = "mean"
 
 _Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -38,7 +37,7 @@ class Pair:
     """Two models compared in one metric, filter and task.
 
     Attributes:
-        task: the task, or `MEAN` for the mean over tasks.
+        task: the task, or the name of a mean over tasks.
         metric: the metric.
         filter: its filter, or `judge NAME`.
         model: the label of one model.
@@ -69,7 +68,7 @@ class Row:
     """One model's score in one metric, filter and task.
 
     Attributes:
-        task: the task, or `MEAN` for the mean over tasks.
+        task: the task, or the name of a mean over tasks.
         metric: the metric.
         filter: its filter, or `judge NAME`.
         model: the model's label.
@@ -386,30 +385,30 @@ def _groups(rows: Sequence[Row], pairs: Sequence[Pair]) -> Mapping[str, str]:
     return stats.letters(models, different)
 
 
-def mean_results(found: Results, suite: Callable[[str], str | None], family: Family) -> Results:
-    """Return the unweighted means over the tasks of a suite, as lm-eval's groups give them, for models that ran all.
+def mean_results(found: Results, family: Family) -> Results:
+    """Return the unweighted means over the tasks of lm-eval's groups, for models that ran the whole group.
 
     Args:
         found: the results of the tasks.
-        suite: returns the suite of a task; None for a task outside any suite, such as the open riddles.
         family: which models are compared.
     """
+    groups = averaged_groups()
+    group_of = {task: group for group, tasks in groups.items() for task in tasks}
     scores: dict[tuple[str, str, str], dict[str, dict[str, Row]]] = defaultdict(lambda: defaultdict(dict))
     for row in found.rows:
-        name = suite(row.task)
-        if name is not None and row.metric in ("exact_match", "judge_score"):
-            scores[name, row.metric, row.filter][row.model][row.task] = row
+        if row.task in group_of and row.metric in ("exact_match", "judge_score"):
+            scores[group_of[row.task], row.metric, row.filter][row.model][row.task] = row
     by_names = {(pair.task, pair.metric, pair.filter, pair.model, pair.other): pair for pair in found.pairs}
     rows: list[Row] = []
     pairs: list[Pair] = []
-    for (name, metric, filter_name), models in scores.items():
+    for (group, metric, filter_name), models in scores.items():
         parts = {
             model: list(tasks.values())
             for model, tasks in models.items()
             # Scores of different judges have no common mean.
-            if len(tasks) == len(LEADERBOARD) and len({str(row.judge) for row in tasks.values()}) == 1
+            if len(tasks) == len(groups[group]) and len({str(row.judge) for row in tasks.values()}) == 1
         }
-        measure = (f"{MEAN} {name}".strip(), metric, filter_name)
+        measure = (mean_of(group), metric, filter_name)
         block = [_mean_row(measure, model, own) for model, own in parts.items()]
         wanted = family.pairs(
             [*parts] if family.baseline in parts or not family.chosen else [family.baseline or "", *parts]
@@ -417,7 +416,7 @@ def mean_results(found: Results, suite: Callable[[str], str | None], family: Fam
         means = []
         for model, other in wanted:
             keys = [(row.task, metric, filter_name, model, other) for row in parts[model]]
-            means.append(_mean_pair(measure, model, other, [by_names[key] for key in keys if key in by_names]))
+            means.append(_mean_pair(measure, model, other, [by_names.get(key) for key in keys]))
         done = conclude(block, means, family)
         rows += done.rows
         pairs += done.pairs
@@ -431,13 +430,14 @@ def _mean_row(measure: tuple[str, str, str], model: str, parts: Sequence[Row]) -
     return Row(*measure, model, score, chance, _united(row.incomplete for row in parts), parts[0].judge)
 
 
-def _mean_pair(measure: tuple[str, str, str], model: str, other: str, parts: Sequence[Pair]) -> Pair:
-    differences = [pair.difference for pair in parts if pair.difference]
-    if len(differences) < len(LEADERBOARD):
-        why_not = _united(pair.why_not for pair in parts) or (note("no-such-score", baseline=other),)
+def _mean_pair(measure: tuple[str, str, str], model: str, other: str, parts: Sequence[Pair | None]) -> Pair:
+    pairs = [pair for pair in parts if pair]
+    differences = [pair.difference for pair in pairs if pair.difference]
+    if len(differences) < len(parts):
+        why_not = _united(pair.why_not for pair in pairs) or (note("no-such-score", baseline=other),)
         return Pair(*measure, model, other, None, why_not=why_not)
     mean = stats.mean_of_differences(differences)
-    return Pair(*measure, model, other, mean, notes=_united(pair.notes for pair in parts))
+    return Pair(*measure, model, other, mean, notes=_united(pair.notes for pair in pairs))
 
 
 def _united(found: Any) -> tuple[Issue, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mera_ru_tasks.compare import stats
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.paths import averaged_groups
 from mera_ru_tasks.scoring.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Verdict:
     """The verdicts of a comparison on one primary measure.
 
     Attributes:
-        task: the task, or `results.MEAN` for the mean over tasks.
+        task: the task, or the name of a mean over tasks.
         metric: the metric.
         filter: its filter.
         measure: the name of the measure in words, a fragment.
@@ -142,10 +143,20 @@ def summarize(
     return found
 
 
+def mean_of(group: str) -> str:
+    """Return the name of the mean over the tasks of a group: `mean sample` for `mera_ru_sample`."""
+    return f"mean {group.removeprefix('mera_ru').lstrip('_')}".strip()
+
+
+def variant_of_mean(task: str) -> str | None:
+    """Return the variant of the tasks that a mean covers, empty for the plain ones; None if `task` is no mean."""
+    return task.removeprefix("mean").strip() if task in map(mean_of, averaged_groups()) else None
+
+
 def measure_name(task: str, metric: str, filter_name: str) -> Issue:
     """Return the name of a measure in words, as a fragment."""
-    if task.startswith("mean"):
-        variant = task.removeprefix("mean").strip()
+    variant = variant_of_mean(task)
+    if variant is not None:
         return note(
             "measure-mean-of" if variant else "measure-mean", metric=metric, filter=filter_name, variant=variant
         )

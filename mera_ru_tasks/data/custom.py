@@ -13,7 +13,7 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import PHRASE, TEXT, AnswerFormat, Benchmark
 from mera_ru_tasks.data.files import are_prompts
 from mera_ru_tasks.issues import TaskError
-from mera_ru_tasks.paths import task_names
+from mera_ru_tasks.paths import FunctionName, read_task_file, task_names
 
 SETTINGS = (
     "mera_ru_path", "mera_ru_hub", "mera_ru_answer", "mera_ru_options", "mera_ru_type_field", "mera_ru_groups",
@@ -22,33 +22,6 @@ SETTINGS = (
 CLASS = "mera_ru_tasks.CustomTask"
 # Other letters (И, К, О, С, У, Я) are words as often as options, so extraction could only guess.
 _ALPHABETS = ("АБВГДЕЖЗ", "АБВГДЕЁЖЗ")
-
-
-class FunctionName(str):
-    """The name after lm-eval's tag `!function`."""
-
-
-def read_task_file(file: Path) -> Mapping[str, Any]:
-    """Read a task's YAML file without lm-eval; `!function NAME` becomes a `FunctionName`, and nothing is imported.
-
-    Raises:
-        TaskError: the file cannot be read, or does not contain YAML settings.
-    """
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """A YAML loader that supports lm-eval's tag."""
-
-    Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))
-    try:
-        content = yaml.load(file.read_text(encoding="utf-8"), Loader)
-    except OSError as error:
-        raise TaskError(f"{file} cannot be read: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise TaskError(f"{file} is not valid YAML: {' '.join(str(error).split())}. Correct the file there.") from error
-    if not isinstance(content, Mapping):
-        raise TaskError(f"{file} contains no settings. Write them as `name: value` lines.")
-    return content
 
 
 def benchmark_of_file(file: Path) -> tuple[Benchmark, Mapping[str, Any]]:
@@ -91,10 +64,9 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     Raises:
         TaskError: a setting is unknown, missing or invalid.
     """
-    if task in task_names():
-        raise TaskError(
-            f"The task {task!r}: this package already has a task with that name. Choose another name in `task`."
-        )
+    # Comparisons call a mean over this package's tasks `mean` or `mean VARIANT`.
+    if task in task_names() or task.partition(" ")[0] == "mean":
+        raise TaskError(f"The task {task!r}: this package already uses that name. Choose another one in `task`.")
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise _wrong(task, unknown[0], "the setting is unknown", f"Settings: {', '.join(SETTINGS)}.")
     names = ("path", "hub", "type_field", "options")

@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mera_ru_tasks.data.custom import read_task_file
-from mera_ru_tasks.paths import shared_yaml
+from mera_ru_tasks.paths import read_task_file, shared_yaml
 
 # Text in braces, which the template replaces, and the part that looks like a name: `{А, Б}` in a prompt is a set.
 _BRACES = re.compile(r"\{([^{}]*)\}")

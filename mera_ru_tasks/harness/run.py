@@ -14,10 +14,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.harness import patches
 from mera_ru_tasks.issues import OutputError, TaskError
-from mera_ru_tasks.paths import task_names
+from mera_ru_tasks.paths import read_task_file, task_names
 from mera_ru_tasks.textutil import suggest
 
 DIFFERENCE = (

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.data import load
 from mera_ru_tasks.data.benchmarks import benchmark_of_task
-from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.issues import DataError, Issue, RunError
 from mera_ru_tasks.judge.config import identity, judge_facts
 from mera_ru_tasks.logs.find import TaskLog, as_mapping, find_logs, newest
 from mera_ru_tasks.logs.reader import Sample, is_ours, read_log
 from mera_ru_tasks.logs.sidecar import Rescored, ScoredSample
-from mera_ru_tasks.paths import task_files
+from mera_ru_tasks.paths import read_task_file, task_files
 from mera_ru_tasks.scoring import score, strict
 from mera_ru_tasks.scoring.extract import opening_mark
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT

@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mera_ru_tasks.data.custom import read_task_file
 from mera_ru_tasks.issues import OutputError, RunError
 from mera_ru_tasks.judge.config import identity
 from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
-from mera_ru_tasks.paths import write_whole, yaml_folder
+from mera_ru_tasks.paths import averaged_groups, write_whole
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
 from mera_ru_tasks.textutil import strict_json
 
@@ -269,15 +268,11 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
     """Return rows for complete task groups: the unweighted mean of the strict exact match."""
     name = f"exact_match,{STRICT}"
     means = {}
-    for file in sorted((yaml_folder() / "groups").glob("*.yaml")):
-        tasks = read_task_file(file)["task"]
+    for group, tasks in averaged_groups().items():
         values = [results[task][name] for task in tasks if name in results.get(task, {})]
         if len(values) == len(tasks):
             marked = any(str(results[task]["alias"]).endswith(INCOMPLETE) for task in tasks)
-            means[file.stem] = {
-                "alias": file.stem + (INCOMPLETE if marked else ""),
-                name: sum(values) / len(values),
-            }
+            means[group] = {"alias": group + (INCOMPLETE if marked else ""), name: sum(values) / len(values)}
     return means
 
 

@@ -15,7 +15,7 @@ from tests.support.rows import data_folder
 from tests.support.scripted import run
 from tests.support.synthetic import write_data
 
-TASKS = ["quiz", "city_quiz"]
+TASKS = ["meaning_quiz", "city_meaning_quiz"]
 LABELS = ("org/one", "org/two")
 
 
@@ -43,11 +43,11 @@ def own_runs(tmp_path_factory):
     """Runs of two models on two own tasks, one of whose names ends in the other's."""
     root = tmp_path_factory.mktemp("own")
     numbers = range(1, 13)
-    data_folder(root, "quiz", [phrase_row(number) for number in numbers])
-    data_folder(root, "city_quiz", [letters_row(number) for number in numbers])
+    data_folder(root, "meaning_quiz", [phrase_row(number) for number in numbers])
+    data_folder(root, "city_meaning_quiz", [letters_row(number) for number in numbers])
     forms = {
-        "quiz": {"mera_ru_answer": "phrase"},
-        "city_quiz": {
+        "meaning_quiz": {"mera_ru_answer": "phrase"},
+        "city_meaning_quiz": {
             "mera_ru_answer": {0: {"choices": "АБВ"}, 1: {"choices": "АБВГД"}}, "mera_ru_type_field": "kind",
             "mera_ru_prefill": True,
         },
@@ -65,26 +65,29 @@ def own_runs(tmp_path_factory):
 
 def test_own_tasks_are_compared_like_the_others(own_runs):
     comparison = compare_runs([own_runs])
-    assert comparison.tasks == ["city_quiz", "quiz"]
+    assert comparison.tasks == ["city_meaning_quiz", "meaning_quiz"]
     assert comparison.problems == []
-    letters, phrase = (row_of(comparison, task, "org/two", pipeline=FLEXIBLE) for task in ("city_quiz", "quiz"))
+    assert [one.measure.code for one in comparison.verdicts] == ["measure", "measure"], "neither is a mean over tasks"
+    letters, phrase = (
+        row_of(comparison, task, "org/two", pipeline=FLEXIBLE) for task in ("city_meaning_quiz", "meaning_quiz")
+    )
     assert (letters.chance, phrase.chance) == (pytest.approx((1 / 3 + 1 / 5) / 2), 0)
     for row in (letters, phrase):
         base = row_of(comparison, row.task, "org/one", pipeline=FLEXIBLE)
         assert row.difference.estimate.value == pytest.approx(row.score.value - base.score.value)
         assert row.score.n == 12
     assert comparison.means == []
-    assert all(entry.prefilled == (entry.task == "city_quiz") for entry in comparison.entries)
+    assert all(entry.prefilled == (entry.task == "city_meaning_quiz") for entry in comparison.entries)
     parts = {(s.task, s.by): set() for s in comparison.slices}
     for found in comparison.slices:
         parts[found.task, found.by].add(found.part)
-    # Each row of `quiz` has an instruction of its own, so it is not divided by prompts.
+    # Each row of `meaning_quiz` has an instruction of its own, so it is not divided by prompts.
     assert parts == {
-        ("city_quiz", "type"): {"0", "1"},
-        ("city_quiz", "prompt"): {"0.1", "0.2", "1.1", "1.2"},
-        ("quiz", "accepted_answers"): {"1", "2"},
+        ("city_meaning_quiz", "type"): {"0", "1"},
+        ("city_meaning_quiz", "prompt"): {"0.1", "0.2", "1.1", "1.2"},
+        ("meaning_quiz", "accepted_answers"): {"1", "2"},
     }
-    chance = {s.part: s.chance for s in comparison.slices if (s.task, s.by) == ("city_quiz", "type")}
+    chance = {s.part: s.chance for s in comparison.slices if (s.task, s.by) == ("city_meaning_quiz", "type")}
     assert chance == {"0": pytest.approx(1 / 3), "1": pytest.approx(1 / 5)}
 
 
@@ -96,12 +99,13 @@ def test_own_tasks_are_in_the_report(own_runs, mera_ru, tmp_path):
     outcome = mera_ru("compare", own_runs, "-o", tmp_path / "report.html")
     assert outcome.status == 0, outcome.err
     assert "exact_match, strict-match · 12 documents" in outcome.out
+    assert "Mean over" not in outcome.out
 
 
 def test_other_tasks_are_left_out_and_named(own_runs, mera_ru):
-    [log] = own_runs.glob("org__one/samples_quiz_2*.jsonl")
+    [log] = own_runs.glob("org__one/samples_meaning_quiz_2*.jsonl")
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line]
-    other = log.with_name(log.name.replace("samples_quiz_", "samples_gsm8k_"))
+    other = log.with_name(log.name.replace("samples_meaning_quiz_", "samples_gsm8k_"))
     other.write_text("".join(json.dumps({**row, "doc": {"question": "?"}}) + "\n" for row in rows), encoding="utf-8")
     outcome, problems = mera_ru("compare", own_runs), compare_runs([own_runs]).problems
     other.unlink()
@@ -125,7 +129,7 @@ def test_what_the_judge_wrote_is_read_of_its_own_task_alone(own_runs, judged, me
     assert mera_ru("judge", own_runs).status == 0
     comparison = compare_runs([own_runs])
     pipelines = {row.filter for row in comparison.rows if row.metric == "judge_score"}
-    assert pipelines == {"judge org_judge_x"}, "`judged_JUDGE_city_quiz` is not a file of `quiz`"
+    assert pipelines == {"judge org_judge_x"}, "`judged_JUDGE_city_meaning_quiz` is not a file of `meaning_quiz`"
     for [file] in (own_runs.glob(f"{label.replace('/', '__')}/judged_results_*.json") for label in LABELS):
         content = json.loads(file.read_text(encoding="utf-8"))
         for task in TASKS:
@@ -159,12 +163,14 @@ def test_a_field_of_a_users_own_rows_joins_no_documents(tmp_path):
     estimates = []
     for name, more in (("plain", {}), ("grouped", {"group_id": 7})):
         rows = [{**phrase_row(number), "meta": {"id": number, **more}} for number in range(1, 13)]
-        data_folder(tmp_path / name, "quiz", rows)
+        data_folder(tmp_path / name, "meaning_quiz", rows)
         folder = tmp_path / name / "tasks"
         folder.mkdir()
-        settings = {"mera_ru_path": str(tmp_path / name / "quiz"), "mera_ru_answer": "phrase"}
-        text = yaml.safe_dump({"task": "quiz", "dataset_kwargs": settings, "metadata": {"version": 1.0}})
-        (folder / "quiz.yaml").write_text(text + "class: !function mera_ru_tasks.CustomTask\n", encoding="utf-8")
-        run(tmp_path / name / "results", ["quiz"], task_folders=[folder])
+        settings = {"mera_ru_path": str(tmp_path / name / "meaning_quiz"), "mera_ru_answer": "phrase"}
+        text = yaml.safe_dump({"task": "meaning_quiz", "dataset_kwargs": settings, "metadata": {"version": 1.0}})
+        (folder / "meaning_quiz.yaml").write_text(
+            text + "class: !function mera_ru_tasks.CustomTask\n", encoding="utf-8"
+        )
+        run(tmp_path / name / "results", ["meaning_quiz"], task_folders=[folder])
         estimates.append(compare_runs([tmp_path / name / "results"]).rows[0].score)
     assert estimates[0] == estimates[1]

@@ -12,8 +12,7 @@ import pytest
 from lm_eval.config import evaluate_config
 
 from mera_ru_tasks.data import benchmarks, custom
-from mera_ru_tasks.data.custom import read_task_file
-from mera_ru_tasks.paths import shared_yaml, task_names, yaml_folder
+from mera_ru_tasks.paths import read_task_file, shared_yaml, task_names, yaml_folder
 from mera_ru_tasks.scoring import metrics, score
 from tests.support.documents import (
     _FENCE,

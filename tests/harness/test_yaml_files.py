@@ -8,7 +8,8 @@ import pytest
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from mera_ru_tasks.paths import shared_yaml, task_files, yaml_folder
+from mera_ru_tasks.compare.verdicts import mean_of, variant_of_mean
+from mera_ru_tasks.paths import averaged_groups, shared_yaml, task_files, yaml_folder
 from mera_ru_tasks.scoring.metrics import METRICS, group_mean, total_ratio
 from mera_ru_tasks.scoring.strict import MARKER
 
@@ -24,6 +25,15 @@ def test_each_file_is_named_after_its_task_or_group() -> None:
 def test_lm_eval_finds_each_file() -> None:
     found = TaskManager(include_defaults=False, include_path=str(yaml_folder())).all_tasks
     assert set(found) == {*task_files(), "mera_ru_tasks"}
+
+
+def test_a_group_has_a_mean_unless_its_tasks_are_ranked() -> None:
+    groups = {path.stem for path in (yaml_folder() / "groups").iterdir()}
+    assert set(averaged_groups()) == {group for group in groups if not group.endswith("_rank")}
+    assert {variant_of_mean(mean_of(group)) for group in averaged_groups()} == {
+        "", "sample", "prefill", "shots", "sample_prefill",
+    }  # fmt: skip
+    assert [variant_of_mean(task) for task in ("meaning_quiz", "mean city", "mera_ru_sample")] == [None] * 3
 
 
 @pytest.mark.parametrize("name", SHARED)

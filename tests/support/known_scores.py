@@ -13,18 +13,20 @@ BASES = ("enantiosemy", "riddles_closed", "russian_regions")
 
 GROUPS = {
     "mera_ru": BASES,
+    "mera_ru_shots": tuple(f"{base}_shots" for base in BASES),
     "mera_ru_prefill": tuple(f"{base}_prefill" for base in BASES),
     "mera_ru_sample": ("enantiosemy_sample", "riddles_sample", "russian_regions_sample"),
     "mera_ru_sample_prefill": (
         "enantiosemy_sample_prefill", "riddles_sample_prefill", "russian_regions_sample_prefill",
     ),
     "mera_ru_rank": tuple(f"{base}_rank" for base in BASES),
+    "mera_ru_shots_rank": tuple(f"{base}_shots_rank" for base in BASES),
     "mera_ru_sample_rank": ("enantiosemy_sample_rank", "riddles_sample_rank", "russian_regions_sample_rank"),
 }  # fmt: skip
 
 # The tasks that rank options: on the test data, on the shots, on the shipped data.
-RANKED = (*GROUPS["mera_ru_rank"], *(f"{base}_shots_rank" for base in BASES), *GROUPS["mera_ru_sample_rank"])
-SCORED = (*BASES, *(f"{base}_shots" for base in BASES), *GROUPS["mera_ru_prefill"], "riddles_open")
+RANKED = (*GROUPS["mera_ru_rank"], *GROUPS["mera_ru_shots_rank"], *GROUPS["mera_ru_sample_rank"])
+SCORED = (*BASES, *GROUPS["mera_ru_shots"], *GROUPS["mera_ru_prefill"], "riddles_open")
 SAMPLES = (*GROUPS["mera_ru_sample"], *GROUPS["mera_ru_sample_prefill"], "riddles_open_sample")
 
 # For each benchmark its rows, what the model writes to each, and all the numbers that must come out.

@@ -17,6 +17,7 @@ from typing import Any
 
 from mera_ru_tasks.judge.config import Settings
 from mera_ru_tasks.scoring import extract
+from mera_ru_tasks.textutil import encodable
 
 # Added to a question whose first reply was unreadable; without it, a deterministic judge would repeat itself.
 _REMINDER = (
@@ -273,7 +274,7 @@ def parse_completion(body: str) -> Completion:
     text = message.get("content")
     usage = content.get("usage")
     return Completion(
-        _encodable(text) if isinstance(text, str) else "",
+        encodable(text) if isinstance(text, str) else "",
         _count(usage, "prompt_tokens"),
         _count(usage, "completion_tokens"),
     )
@@ -333,12 +334,7 @@ def _from_json(text: str) -> tuple[int, str] | None:
     # True and 1.0 equal 1 in Python, but a judge that writes them uses a different scale.
     if type(score) is not int or score not in SCALE:
         return None
-    return score, _encodable(reason) if isinstance(reason, str) else ""
-
-
-def _encodable(text: str) -> str:
-    """Return the text without lone surrogates, which JSON can express but files cannot store."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return score, encodable(reason) if isinstance(reason, str) else ""
 
 
 def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

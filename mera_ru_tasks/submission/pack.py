@@ -27,6 +27,7 @@ from mera_ru_tasks.scoring.metrics import STRICT
 from mera_ru_tasks.secrets import secrets_in
 from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
+from mera_ru_tasks.textutil import LONE_SURROGATE
 
 _HIDDEN = "HIDDEN"
 
@@ -156,7 +157,7 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Issu
             continue
         if benchmark in LEADERBOARD and (setting := rules.sampling(sample.generation)):
             sampled.append((identity, setting))
-        if not _is_text(sample.response):
+        if LONE_SURROGATE.search(sample.response):
             message = f"the response to id {identity} contains half a character (a lone surrogate)"
             hint = "Run again, or correct this response in the log."
             issues.append(task_error("lone-surrogate", log.task, sample.location, message, hint))
@@ -174,14 +175,6 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Issu
         message = f"sampled, not greedy ({sampled[0][1]}): {ids}"
         issues.append(task_error("sampled", log.task, log.file, message, hint))
     return Answers(benchmark, log, samples), issues
-
-
-def _is_text(response: str) -> bool:
-    try:
-        response.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from mera_ru_tasks.judge.client import MalformedReplyError, parse_completion, pa
         ("Ответ неполный.\nОценка: 1", (1, "Ответ неполный.")),
         ("Всё верно.\n\n**Оценка:** 2.", (2, "Всё верно.")),
         ("score = 0", (0, "")),
-        ('{"score": 2, "reason": "\\ud800"}', (2, "?")),
+        ('{"score": 2, "reason": "\\ud800"}', (2, "\ufffd")),
     ],
 )
 def test_readable(text, verdict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,14 @@ class AnswerFormat:
         max_choices: the largest number of letters in an answer; 0 for a phrase.
         with_phrase: True if a phrase follows the letter (`Б; лужа`).
         whole: True if a reference without letters is one text; False if it lists accepted answers, separated by `;`.
+        options: how the names of the inputs with the options' texts begin.
     """
 
     choices: str = ""
     max_choices: int = 0
     with_phrase: bool = False
     whole: bool = False
+    options: str = "option_"
 
     @property
     def is_list(self) -> bool:
@@ -34,13 +36,27 @@ class AnswerFormat:
         return not self.choices and not self.whole
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the format in the form stored in documents, with `whole` only if it is True."""
-        return {name: value for name, value in vars(self).items() if name != "whole" or value}
+        """Return the format in the form stored in documents: `whole` and `options` only if they are not the usual."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("whole", "options") or value != getattr(PHRASE, name)
+        }
 
     @classmethod
     def of(cls, doc: Mapping[str, Any]) -> AnswerFormat:
         """Return the format that the loader stored in a document."""
         return _answer_format(**doc["answer_format"])
+
+    def option_names(self, inputs: Iterable[str]) -> list[str]:
+        """Return the names of the inputs with the options' texts, in the order of their letters; empty if some lack."""
+        names = option_names(inputs, self.options)[: len(self.choices)]
+        return names if len(names) == len(self.choices) else []
+
+
+def option_names(inputs: Iterable[str], prefix: str) -> list[str]:
+    """Return the names of the inputs that hold options, in alphabetical order."""
+    return sorted(name for name in inputs if name.startswith(prefix))
 
 
 # A run has few formats and needs them several times for each document.
@@ -69,7 +85,7 @@ class Benchmark:
             types.
         test_size: the number of test rows of each type according to the card.
         path: the folder of a custom dataset, which needs no data folder around it.
-        options: the prefix of the option inputs' names, if rows have different numbers of options.
+        options: how the option inputs' names begin, if rows have different numbers of options.
         has_text_types: True if types are texts, which a custom dataset may have.
         prompts: the prompts of a custom dataset, for rows without one.
     """

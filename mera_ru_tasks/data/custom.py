@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,8 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     formats = _formats(task, settings.get("mera_ru_answer"), typed=type_field is not None)
     if options and not all(one.choices for one in formats.values()):
         raise _wrong(task, "mera_ru_options", "the answers are not letters", "Remove it.")
+    if options:
+        formats = {kind: replace(one, options=options) for kind, one in formats.items()}
     groups = ("group_id",) if settings.get("mera_ru_groups") else ()
     return Benchmark(
         name=task,

@@ -96,7 +96,8 @@ def _phrases(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]
         answer_format = format_of(row.content, benchmark)
         if row.reference and answer_format is not None and answer_format.with_phrase:
             letters, phrase = split_reference(row.reference, answer_format)
-            name = f"option_{'abcdefghi'[answer_format.choices.index(letters[0])]}"
+            names = answer_format.option_names(row.content["inputs"])
+            name = names[answer_format.choices.index(letters[0])] if names else ""
             option = row.inputs.get(name, "")
             if option and normalize(phrase) in normalize(option) and phrase not in option:
                 yield _warn(
@@ -126,10 +127,9 @@ def _repeated_answers(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterat
 def _same_options(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
     for row in rows:
         seen: dict[str, str] = {}
-        for name, value in row.inputs.items():
-            if not name.startswith("option_"):
-                continue
-            first = seen.setdefault(normalize(value), name)
+        answer_format = format_of(row.content, benchmark) or PHRASE
+        for name in answer_format.option_names(row.inputs):
+            first = seen.setdefault(normalize(row.inputs[name]), name)
             if first != name:
                 message = f"it has the same text as {first}"
                 yield _warn("same-options", row, f"inputs.{name}", message, "Make the options different.")

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mera_ru_tasks.data.benchmarks import AnswerFormat, Benchmark
+from mera_ru_tasks.data.benchmarks import AnswerFormat, Benchmark, option_names
 from mera_ru_tasks.issues import Issue, Location, Severity
 from mera_ru_tasks.scoring.strict import entries_of
+from mera_ru_tasks.textutil import LONE_SURROGATE
 
 Row = Mapping[str, Any]
 # For each split its location (a file or hub split, for messages) and its unchanged rows.
@@ -304,7 +305,6 @@ def check_row(row: Any, benchmark: Benchmark) -> Iterator[_Violation]:
             yield from _check_reference(row["outputs"], answer_format)
 
 
-_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LARGEST = 2**63 - 1
 _DEEPEST = 16
 
@@ -317,7 +317,7 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
     elif isinstance(value, Mapping):
         for name, part in value.items():
             inner = f"{path}.{name}".lstrip(".")
-            if _LONE_SURROGATE.search(name):
+            if LONE_SURROGATE.search(name):
                 message = "its name contains half a character (a lone surrogate)"
                 yield _Violation("unstorable-value", ascii(inner), message, "Retype the name.")
             else:
@@ -325,7 +325,7 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
     elif isinstance(value, list):
         for part in value:
             yield from _check_values(part, path, depth + 1)
-    elif isinstance(value, str) and (half := _LONE_SURROGATE.search(value)):
+    elif isinstance(value, str) and (half := LONE_SURROGATE.search(value)):
         message = f"character {half.start() + 1} is half a character (the lone surrogate {half[0]!a})"
         yield _Violation(
             "unstorable-value", path, message, "Restore the text: it was truncated or decoded incorrectly."
@@ -363,7 +363,7 @@ def _filled_options(row: Row, prefix: str) -> int:
     """Return the number of a row's options: the position of the last one that is filled."""
     given = row.get("inputs")
     inputs = given if isinstance(given, Mapping) else {}
-    names = sorted(name for name in inputs if name.startswith(prefix))
+    names = option_names(inputs, prefix)
     return max((position for position, name in enumerate(names, start=1) if inputs[name]), default=0)
 
 

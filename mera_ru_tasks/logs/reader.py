@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import Any
 
-from mera_ru_tasks.data.benchmarks import benchmark_of_task
+from mera_ru_tasks.data.benchmarks import PHRASE, benchmark_of_task
 from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_groups
@@ -404,7 +404,10 @@ def _options(row: Mapping[str, Any]) -> tuple[tuple[float, bool], ...]:
 
 # A custom dataset's rows may hold anything else in `meta`.
 _NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
-_FORMAT = {"choices": str, "max_choices": int, "with_phrase": bool, "whole": bool}
+
+
+def _types(values: Mapping[str, Any]) -> dict[str, type]:
+    return {name: type(value) for name, value in values.items()}
 
 
 def check_document(sample: Sample, task: str) -> None:
@@ -422,7 +425,8 @@ def check_document(sample: Sample, task: str) -> None:
         "outputs": isinstance(doc.get("outputs"), str),
         "meta": isinstance(meta, Mapping) and all(isinstance(meta.get(name, 0), int) for name in numbers),
         "answer_format": isinstance(answer_format, Mapping)
-        and {name: type(value) for name, value in {"whole": False, **answer_format}.items()} == _FORMAT,
+        and set(PHRASE.as_dict()) <= set(answer_format)
+        and _types({**vars(PHRASE), **answer_format}) == _types(vars(PHRASE)),
     }
     for name, is_good in good.items():
         if not is_good:

@@ -70,7 +70,7 @@ def options_of(doc: Doc) -> list[Option]:
     reference, _ = split_reference(doc["outputs"], answer_format)
     is_reversed = answer_format.max_choices > 1 and doc["meta"].get("type") in _REVERSED
     right = [(letter in reference) != is_reversed for letter in answer_format.choices]
-    texts = [doc["inputs"][f"option_{name}"] for name in "abcdefgh"[: len(right)]]
+    texts = [doc["inputs"][name] for name in answer_format.option_names(doc["inputs"])]
     options = [Option(text, good) for text, good in zip(texts, right, strict=True)]
     if answer_format.max_choices == 1:
         options += [Option(letter, good, "letter") for letter, good in zip(answer_format.choices, right, strict=True)]
@@ -196,7 +196,7 @@ def draw_distractors(docs: Sequence[Doc], more: Sequence[Doc] = ()) -> list[list
     Returns:
         For each riddle its distractors, `DISTRACTORS` of them unless there are too few candidates.
     """
-    pools = [sorted({accepted(doc)[0] for doc in pool}) for pool in (docs, more)]
+    pools = [sorted({answer for doc in pool for answer in accepted(doc)[:1]}) for pool in (docs, more)]
     return [list(islice(_candidates(doc, pools), DISTRACTORS)) for doc in docs]
 
 

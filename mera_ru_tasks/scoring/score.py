@@ -6,7 +6,6 @@ import functools
 import hashlib
 import math
 import re
-import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,6 @@ from mera_ru_tasks.scoring.extract import Extraction, extract_answer
 from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, GroupPart
 from mera_ru_tasks.scoring.normalize import fold
 from mera_ru_tasks.scoring.strict import accepted_answers, entries_of, exact_match, exact_match_plain
-
-# The inputs that hold the texts of the options, in the order of their letters.
-_OPTIONS = [f"option_{letter}" for letter in string.ascii_lowercase]
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ def extract_from(doc: Mapping[str, Any], response: str, prefix: str = "") -> Ext
     """Extract the answer of a response to a document (arguments as in `score_response`)."""
     answer_format = AnswerFormat.of(doc)
     inputs = doc.get("inputs") or {}
-    options = [inputs.get(name) or "" for name in _OPTIONS[: len(answer_format.choices)]] if inputs else ()
+    options = [inputs[name] or "" for name in answer_format.option_names(inputs)]
     return extract_answer(prefix + response, answer_format, options=options if all(options) else ())
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from mera_ru_tasks.data.load import load_benchmark
+from mera_ru_tasks.scoring.score import score_response
 from tests.support.documents import REPOSITORY
 from tests.support.judge_stub import StubJudge
 from tests.support.scripted import numbers, run
@@ -96,3 +97,19 @@ def test_an_option_beyond_the_letters_or_a_letter_beyond_the_options_is_an_error
     assert [(issue["code"], issue["location"]["row"]) for issue in issues] == [
         ("unknown-choice", 1), ("wrong-options", 2), ("wrong-options", 6),
     ]  # fmt: skip
+
+
+def test_options_under_other_names_are_read_like_the_usual_ones(mera_ru, tmp_path):
+    rows = json.loads((REPOSITORY / "examples/data/LIMUR/test.json").read_text(encoding="utf-8"))["data"]
+    rows[1]["inputs"]["option_b"] = rows[1]["inputs"]["option_a"]
+    text = json.dumps({"data": rows}, ensure_ascii=False).replace("option_", "вариант_")
+    (tmp_path / "test.json").write_text(text, encoding="utf-8")
+    task = (
+        (REPOSITORY / "examples/LIMUR.yaml").read_text(encoding="utf-8").replace("examples/data/LIMUR", str(tmp_path))
+    )
+    (tmp_path / "LIMUR.yaml").write_text(task.replace("option_", "вариант_"), encoding="utf-8")
+    docs = load_benchmark(str(tmp_path / "LIMUR.yaml"))["test"]
+    assert score_response(docs[0], "Ответ: ведро").extraction.answer == "А"
+    checked = mera_ru("data", "check", tmp_path / "LIMUR.yaml", "--format", "json")
+    found = [issue["location"] for issue in json.loads(checked.out)[0]["issues"] if issue["code"] == "same-options"]
+    assert [(place["row"], place["field"]) for place in found] == [(2, "inputs.вариант_b")]

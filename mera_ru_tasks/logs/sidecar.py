@@ -26,7 +26,7 @@ from mera_ru_tasks.judge.config import identity
 from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
 from mera_ru_tasks.paths import averaged_groups, write_whole
-from mera_ru_tasks.scoring.metrics import METRICS, STRICT, group_mean
+from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.textutil import strict_json
 
 # Added to a task's name in tables and results if its log is incomplete.
@@ -159,7 +159,7 @@ def _parse(line: bytes, file: str, number: int) -> ScoreLine:
 
 def aggregate(rows: Iterable[ScoredSample]) -> dict[str, Any]:
     """Aggregate scores as lm-eval does: for each metric and filter, the value and its standard error."""
-    from lm_eval.api.metrics import mean, mean_stderr
+    from lm_eval.api.metrics import mean_stderr
 
     values: dict[str, list[Any]] = defaultdict(list)
     for row in rows:
@@ -168,9 +168,9 @@ def aggregate(rows: Iterable[ScoredSample]) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for name, parts in values.items():
         metric, _, filter_name = name.partition(",")
-        grouped = METRICS[metric].grouped
-        results[name] = group_mean(parts) if grouped else mean(parts)
-        results[f"{metric}_stderr,{filter_name}"] = "N/A" if grouped or len(parts) < 2 else mean_stderr(parts)
+        results[name] = METRICS[metric].aggregate(parts)
+        has_error = len(parts) > 1 and not METRICS[metric].grouped
+        results[f"{metric}_stderr,{filter_name}"] = mean_stderr(parts) if has_error else "N/A"
     return results
 
 
@@ -256,7 +256,7 @@ def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
         parts["versions"][task] = item.log.version
         parts["n-shot"][task] = item.log.num_fewshot
         parts["higher_is_better"][task] = {
-            metric: True
+            metric: METRICS[metric].higher_is_better
             for name in results
             if "," in name and not (metric := name.partition(",")[0]).endswith("_stderr")
         }

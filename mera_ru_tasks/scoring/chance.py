@@ -9,7 +9,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference, split_reference
-from mera_ru_tasks.scoring.metrics import METRICS, RANKING
+from mera_ru_tasks.scoring.metrics import METRICS, RANKING, Metric
 from mera_ru_tasks.scoring.ranking import options_of
 
 Doc = Mapping[str, Any]
@@ -24,8 +24,8 @@ def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
       documents. For `exact_match` this is the largest value of: the share of documents with k correct letters, divided
       by the number of sets of k letters.
     - A phrase (Riddles): 0.
-    - Ranked options: the level in the table of metrics; for `top1`, the mean share of right options. `bits_per_byte`
-      and the group metric have none.
+    - Ranked options: the mean share of right options; a riddle has one accepted answer among its distractors. `auc` is
+      1/2. `bits_per_byte` and the group metric have none.
 
     If the types of one task have different answer formats, each document counts by its own.
 
@@ -40,9 +40,7 @@ def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
     if not docs or not all(has_reference(doc) for doc in docs):
         return None
     if RANKING in METRICS[metric].filters:
-        if METRICS[metric].chance is None and metric.startswith("top1"):
-            return _mean(_mean(option.right for option in options_of(doc)) for doc in docs)
-        return METRICS[metric].chance
+        return _level_of_ranking(METRICS[metric], docs)
     by_form: dict[AnswerFormat, list[Doc]] = defaultdict(list)
     for doc in docs:
         by_form[AnswerFormat.of(doc)].append(doc)
@@ -54,6 +52,19 @@ def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
             groups[doc["meta"].get("group_id")].append(_level_of_form(metric, AnswerFormat.of(doc), [doc]))
         return _mean(prod(levels) for levels in groups.values())
     return sum(len(own) / len(docs) * _level_of_form(metric, form, own) for form, own in by_form.items())
+
+
+def _level_of_ranking(metric: Metric, docs: Sequence[Doc]) -> float | None:
+    if metric.ratio or metric.grouped:
+        return None
+    if metric.name == "auc":
+        return 1 / 2
+    return _mean(
+        _mean(option.right for option in options_of(doc))
+        if AnswerFormat.of(doc).choices
+        else 1 / (1 + len(doc["distractors"]))
+        for doc in docs
+    )
 
 
 def _level_of_form(metric: str, form: AnswerFormat, docs: Sequence[Doc]) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
@@ -35,8 +36,6 @@ class Metric:
         judged: True if an LLM judge gives the score.
         higher_is_better: the direction.
         bounded: True if every value is between 0 and 1.
-        chance: the level of a guesser, if it is the same for all documents; None if it depends on the documents or
-            there is none.
         primary_for: the benchmarks for which it is the number to read, among the metrics that a task reports.
     """
 
@@ -47,8 +46,13 @@ class Metric:
     judged: bool = False
     higher_is_better: bool = True
     bounded: bool = True
-    chance: float | None = None
     primary_for: frozenset[str] = frozenset()
+
+    def aggregate(self, parts: Sequence[Any]) -> float:
+        """Return the metric's value over documents, given the value or part of each; there must be one."""
+        if self.grouped:
+            return group_mean(parts)
+        return total_ratio(parts) if self.ratio else sum(parts) / len(parts)
 
 
 _ALL = frozenset({"enantiosemy", "riddles_closed", "riddles_open", "russian_regions"})
@@ -68,18 +72,24 @@ METRICS = {
         Metric("judge_score", (STRICT,), judged=True),
         Metric("group_judge_score", (STRICT,), grouped=True, judged=True),
         # ranked options: Enantiosemy, Riddles, RussianRegions
-        Metric("auc", (RANKING,), chance=1 / 2, primary_for=frozenset({"enantiosemy"})),
+        Metric("auc", (RANKING,), primary_for=frozenset({"enantiosemy"})),
         Metric("top1", (RANKING,)),
         Metric("top1_bytes", (RANKING,)),
         Metric("bits_per_byte", (RANKING,), ratio=True, higher_is_better=False, bounded=False, primary_for=_RIDDLES),
-        Metric("acc", (RANKING,), chance=1 / 10),
-        Metric("acc_bytes", (RANKING,), chance=1 / 10),
-        Metric("cloze_acc_bytes", (RANKING,), chance=1 / 4, primary_for=frozenset({"russian_regions"})),
-        Metric("cloze_acc", (RANKING,), chance=1 / 4),
-        Metric("letter_acc", (RANKING,), chance=1 / 4),
+        Metric("acc", (RANKING,)),
+        Metric("acc_bytes", (RANKING,)),
+        Metric("cloze_acc_bytes", (RANKING,), primary_for=frozenset({"russian_regions"})),
+        Metric("cloze_acc", (RANKING,)),
+        Metric("letter_acc", (RANKING,)),
         Metric("group_cloze_acc_bytes", (RANKING,), grouped=True),
     )
 }
+
+
+def group_part(metric: str, doc: Mapping[str, Any], correct: int) -> dict[str, GroupPart]:
+    """Return what a document adds to a group metric, by the metric's name; empty if documents form no groups."""
+    meta = doc["meta"]
+    return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_size" in meta else {}
 
 
 def total_ratio(parts: Iterable[tuple[float, float]]) -> float:

@@ -18,14 +18,14 @@ from typing import Any, Literal
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import split_reference
-from mera_ru_tasks.scoring.metrics import GroupPart
+from mera_ru_tasks.scoring.metrics import group_part
 from mera_ru_tasks.scoring.normalize import fold
 from mera_ru_tasks.scoring.strict import MARKER, entries_of
 
 Doc = Mapping[str, Any]
 Form = Literal["cloze", "letter"]
 
-# The number of wrong answers that a riddle's accepted answer is ranked against, so that chance is 1/10.
+# The number of wrong answers that a riddle's accepted answer is ranked against.
 DISTRACTORS = 9
 # What the contexts and continuations of a cloze are joined with.
 DELIMITER = " "
@@ -147,13 +147,11 @@ def score_ranking(doc: Doc, loglikelihoods: Sequence[float], *, delimiter: str =
         return {**auc, "top1": _credit(raw), "top1_bytes": _credit(by_bytes)}
     half = len(raw) // 2
     correct = _credit(by_bytes[:half])
-    meta = doc["meta"]
-    part: GroupPart | None = (meta["group_id"], meta["group_size"], int(correct == 1)) if "group_size" in meta else None
     return {
         "cloze_acc_bytes": correct,
         "cloze_acc": _credit(raw[:half]),
         "letter_acc": _credit(raw[half:]),
-        **({"group_cloze_acc_bytes": part} if part else {}),
+        **group_part("group_cloze_acc_bytes", doc, int(correct == 1)),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference, split_reference
 from mera_ru_tasks.scoring.extract import Extraction, extract_answer
-from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, GroupPart
+from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, group_part
 from mera_ru_tasks.scoring.normalize import fold
 from mera_ru_tasks.scoring.strict import accepted_answers, entries_of, exact_match, exact_match_plain
 
@@ -76,7 +76,7 @@ def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
         return {}
     is_list = AnswerFormat.of(doc).is_list
     correct = exact_match(response, accepted_answers(doc["outputs"], is_list=is_list))
-    scores: dict[str, Any] = {"exact_match": correct, **_group_part(doc, "group_exact_match", correct)}
+    scores: dict[str, Any] = {"exact_match": correct, **group_part("group_exact_match", doc, correct)}
     if is_list:
         scores["exact_match_plain"] = exact_match_plain(response, doc["outputs"])
     return scores
@@ -111,7 +111,7 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
             right, _ = split_reference(reference, answer_format)
             given = [part for part in extraction.split("; ")[: answer_format.max_choices] if part]
             scores[name] = letters_f1(given, right) if name == "f1" else int(given == right)
-    return {**scores, **_group_part(doc, "group_exact_match", correct)}
+    return {**scores, **group_part("group_exact_match", doc, correct)}
 
 
 def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
     """
     if score is None:
         return {}
-    part = _group_part(doc, "group_judge_score", int(score == 1))
+    part = group_part("group_judge_score", doc, int(score == 1))
     return {"judge_score": score, **(dict.fromkeys(part, NO_WHOLE_GROUP) if math.isnan(score) else part)}
 
 
@@ -177,8 +177,3 @@ def _keys(phrase: str) -> tuple[str, str]:
 
 def _answers(text: str) -> list[str]:
     return sorted(fold(answer) for answer in _BETWEEN_ANSWERS.split(" ".join(text.split())))
-
-
-def _group_part(doc: Mapping[str, Any], metric: str, correct: int) -> dict[str, GroupPart]:
-    meta = doc["meta"]
-    return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_size" in meta else {}

@@ -12,10 +12,10 @@ import pytest
 
 from mera_ru_tasks.scoring.ranking import options_of
 from tests.support.command import Command
+from tests.support.known_scores import RANKING_CHANCE
 from tests.support.scripted import RankingModel, Value, run
 
-CHANCE = {"auc": 0.5, "top1": 0.469, "bits_per_byte": None, "acc_bytes": 0.1, "letter_acc": 0.25, "cloze_acc": 0.25,
-          "group_cloze_acc_bytes": None}  # fmt: skip
+CHANCE = {**RANKING_CHANCE, "top1": 0.469, "bits_per_byte": None, "group_cloze_acc_bytes": None}
 
 
 def ranker(name: str, preference: float, cost: float) -> Value:

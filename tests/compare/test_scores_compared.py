@@ -102,6 +102,12 @@ ONE, UNIT = letters_doc("Б", 1), letters_doc("Б; лужа", 1, True)
         ("judge_score", [ONE], None),
         ("answered", [ONE], None),
         ("exact_match", [letters_doc("")], None),
+        ("acc", [{**RIDDLE, "distractors": ["лёд"] * 9}], 1 / 10),
+        (
+            "acc_bytes",
+            [{**RIDDLE, "distractors": ["лёд"] * 3}, {**RIDDLE, "distractors": ["лёд"]}],
+            (1 / 4 + 1 / 2) / 2,
+        ),
     ],
 )
 def test_chance_levels(metric, docs, level):

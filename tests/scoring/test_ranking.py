@@ -27,6 +27,7 @@ from mera_ru_tasks.scoring.ranking import (
     options_of,
     score_ranking,
 )
+from tests.support.known_scores import RANKING_CHANCE
 
 Doc = Mapping[str, Any]
 
@@ -131,9 +132,6 @@ def levels(value: Callable[[Option], float], size: int = 60) -> dict[str, float]
     return {name: put_together[name](values) for name, values in parts.items()}
 
 
-WITH_CHANCE = {name: metric.chance for name, metric in METRICS.items() if metric.chance is not None}
-
-
 def top1_chance(size: int) -> float:
     """The mean share of options that fit, which is the chance that one of them comes first."""
     return fmean(fmean(option.right for option in options_of(doc)) for doc in DOCS[ENANTIOSEMY.name][:size])
@@ -148,7 +146,7 @@ def test_a_random_ranker_is_at_chance_in_every_metric() -> None:
         whole = levels(lambda option, draw=draw: -draw(), 15)
         for name in whole:
             seen[name].append((by_bytes if name.endswith("_bytes") or name == "auc" else whole)[name])
-    for name, chance in {**WITH_CHANCE, **dict.fromkeys(("top1", "top1_bytes"), top1_chance(15))}.items():
+    for name, chance in {**RANKING_CHANCE, **dict.fromkeys(("top1", "top1_bytes"), top1_chance(15))}.items():
         error = stdev(seen[name]) / math.sqrt(len(seen[name]))
         assert abs(fmean(seen[name]) - chance) < 4 * error, name
         assert 0 < error < 0.02
@@ -166,7 +164,7 @@ def test_a_constant_for_each_byte_is_at_chance_in_the_primary_metrics() -> None:
 
 def test_a_perfect_and_an_inverted_ranker() -> None:
     best, worst = (levels(lambda option, sign=sign: -1.0 - sign * option.right) for sign in (-0.5, 0.5))
-    for name in WITH_CHANCE:
+    for name in RANKING_CHANCE:
         if name not in ("auc", "acc_bytes", "cloze_acc_bytes"):  # which divide by bytes
             assert (best[name], worst[name]) == (1, 0), name
 

@@ -24,6 +24,12 @@ GROUPS = {
     "mera_ru_sample_rank": ("enantiosemy_sample_rank", "riddles_sample_rank", "russian_regions_sample_rank"),
 }  # fmt: skip
 
+# The chance levels of ranked options that are the same for all documents.
+RANKING_CHANCE = {
+    "auc": 1 / 2, "acc": 1 / 10, "acc_bytes": 1 / 10,
+    "cloze_acc_bytes": 1 / 4, "cloze_acc": 1 / 4, "letter_acc": 1 / 4,
+}  # fmt: skip
+
 # The tasks that rank options: on the test data, on the shots, on the shipped data.
 RANKED = (*GROUPS["mera_ru_rank"], *GROUPS["mera_ru_shots_rank"], *GROUPS["mera_ru_sample_rank"])
 SCORED = (*BASES, *GROUPS["mera_ru_shots"], *GROUPS["mera_ru_prefill"], "riddles_open")

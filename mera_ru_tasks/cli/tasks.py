@@ -55,6 +55,7 @@ def tasks() -> None:
 
 def _describe(name: str, file: Path) -> tuple[str, str]:
     """Return where a task's data come from and how many documents it has, or the tasks of a group."""
+    from mera_ru_tasks.data.benchmarks import scored_split
     from mera_ru_tasks.data.load import find_source_by_name
     from mera_ru_tasks.paths import read_task_file
 
@@ -63,7 +64,7 @@ def _describe(name: str, file: Path) -> tuple[str, str]:
         return f"group of {', '.join(settings['task'])}", ""
     try:
         source, variants = find_source_by_name(name)
-        return _data(source, "shots" if "shots" in variants else "test", shipped="sample" in variants)
+        return _data(source, scored_split(variants), shipped="sample" in variants)
     except DataError as error:
         return str(error).partition(". ")[0], "–"
 

@@ -12,7 +12,7 @@ from mera_ru_tasks.compare import stats
 from mera_ru_tasks.compare.load import Entry
 from mera_ru_tasks.compare.results import difference, estimate
 from mera_ru_tasks.compare.stats import Estimate
-from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, RIDDLES_OPEN, AnswerFormat, benchmark_of_task
+from mera_ru_tasks.data.benchmarks import PROMPT_BLOCKS, RIDDLES_CLOSED, RIDDLES_OPEN, AnswerFormat, benchmark_of_task
 from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.scoring.chance import ChanceLevels, right_letters
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
@@ -25,9 +25,6 @@ ANSWERS = "accepted_answers"
 
 FORMAT = "format"
 OPENNESS = "open_minus_closed"
-
-# In RussianRegions these inputs belong to the prompt's template.
-_TEMPLATE_INPUTS = ("introduction", "task_formulation", "format_description")
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ class Gap:
 
 def template_of(doc: Mapping[str, Any]) -> str:
     """Return the prompt's template: the instruction with the inputs that belong to it."""
-    blocks = {name: doc["inputs"].get(name) for name in _TEMPLATE_INPUTS}
+    blocks = {name: doc["inputs"].get(name) for name in PROMPT_BLOCKS}
     text: str = doc["instruction"]
     for name, block in blocks.items():
         if block:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from mera_ru_tasks.compare import stats
+from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark
 
 AGREEMENT = 0.5
 ICC = 0.2
@@ -40,8 +41,14 @@ class Size:
         return Size(max(stats.FEWEST_CLUSTERS, round(self.clusters * factor)), self.in_cluster)
 
 
+def _size_of(benchmark: Benchmark) -> Size:
+    documents = sum(benchmark.test_size.values())
+    in_group = len(benchmark.test_size) if benchmark.grouped else 1  # a group has a document of each type
+    return Size(documents // in_group, in_group)
+
+
 # The tasks of the group mera_ru: Enantiosemy, Riddles, RussianRegions.
-MERA_RU = (Size(506), Size(500), Size(201, 3))
+MERA_RU = tuple(_size_of(benchmark) for benchmark in LEADERBOARD)
 
 
 def draw_luck(

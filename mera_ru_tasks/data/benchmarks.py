@@ -190,6 +190,11 @@ def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
     return (BENCHMARKS[base], tuple(variants)) if base in BENCHMARKS else None
 
 
+def scored_split(variants: Iterable[str]) -> str:
+    """Return the split whose documents a task with these variants scores."""
+    return "shots" if "shots" in variants else "test"
+
+
 def benchmark_named(name: str) -> Benchmark:
     """Return the benchmark of this name; raise DataError if there is none."""
     if name not in BENCHMARKS:

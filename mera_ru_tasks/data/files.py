@@ -27,8 +27,7 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
         DataError: `root` is not a folder, or does not contain exactly one such folder.
     """
     _must_be_folder(root, _where_from(benchmark))
-    inner = root / "data"  # a copy of a repository with its data in a folder with that name
-    for parent in (root, inner) if inner.is_dir() else (root,):
+    for parent in data_folders(root):
         found = sorted(path for path in parent.iterdir() if path.is_dir() and path.name.lower() in benchmark.folders)
         if found:
             break
@@ -43,6 +42,11 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
         f"The data folder {root} has no folder {wanted} for {benchmark.title}; it contains: {names}. "
         f"{_where_from(benchmark)}"
     )
+
+
+def data_folders(root: Path) -> list[Path]:
+    """Return where the benchmarks' folders may be: in a data folder, or in `data` inside it, as in a repository."""
+    return [folder for folder in (root, root / "data") if folder.is_dir()]
 
 
 def dataset_folder(path: Path) -> Path:

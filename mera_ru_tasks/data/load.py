@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.data import hub
-from mera_ru_tasks.data.benchmarks import BENCHMARKS, Benchmark, benchmark_named, benchmark_of_task
+from mera_ru_tasks.data.benchmarks import BENCHMARKS, Benchmark, benchmark_named, benchmark_of_task, scored_split
 from mera_ru_tasks.data.custom import benchmark_of_file
 from mera_ru_tasks.data.files import (
     SPLITS,
     benchmark_folder,
+    data_folders,
     dataset_folder,
     fill_in_prompts,
     has_prompt_indices,
@@ -162,8 +163,7 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
     named = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
     if named:
         return [Source(named[0], path)]
-    folders = (path, path / "data") if (path / "data").is_dir() else (path,)  # as `benchmark_folder` looks for them
-    inside = {child.name.lower() for folder in folders for child in folder.iterdir() if child.is_dir()}
+    inside = {child.name.lower() for folder in data_folders(path) for child in folder.iterdir() if child.is_dir()}
     found = [candidate for candidate in BENCHMARKS.values() if inside & set(candidate.folders)]
     if not found:
         names = ", ".join(BENCHMARKS)
@@ -270,7 +270,7 @@ def find_document(
         TaskError: the YAML file does not describe a custom task.
     """
     source, variants = find_source_by_name(name, data)
-    scored = "shots" if "shots" in variants else "test"
+    scored = scored_split(variants)
     splits = load_source(source, scored)
     documents = [*splits[scored], *(doc for split, part in splits.items() if split != scored for doc in part)]
     found = documents[:1] if identity is None else [doc for doc in documents if doc["meta"]["id"] == identity]

@@ -474,7 +474,14 @@ def split_reference(reference: str, answer_format: AnswerFormat) -> tuple[list[s
 
 def has_reference(row: Row) -> bool:
     """Return True if the row has an answer to compare with. Closed answers are `""` or None."""
-    return bool((row.get("outputs") or "").strip())
+    return bool(str(row.get("outputs") or "").strip())
+
+
+def question_of(row: Row) -> tuple[Any, dict[str, Any]]:
+    """Return what identifies a question: its instruction and its filled inputs."""
+    inputs = row.get("inputs")
+    filled = {name: value for name, value in inputs.items() if value} if isinstance(inputs, Mapping) else {}
+    return row.get("instruction"), filled
 
 
 def row_id(row: Any) -> int | None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.data import load
-from mera_ru_tasks.data.benchmarks import benchmark_of_task
+from mera_ru_tasks.data.benchmarks import benchmark_of_task, scored_split
+from mera_ru_tasks.data.schema import question_of
 from mera_ru_tasks.issues import DataError, Issue, RunError
 from mera_ru_tasks.judge.config import identity, judge_facts
 from mera_ru_tasks.logs.find import TaskLog, as_mapping, find_logs, newest
@@ -142,7 +143,7 @@ def _documents_by_id(log: TaskLog, references: str | Path) -> dict[int, Mapping[
     named = benchmark_of_task(log.task)
     if named is None:
         raise DataError(f"{log.file}: the task {log.task} is not one of this package's, so its data are not known.")
-    split = "shots" if "shots" in named[1] else "test"
+    split = scored_split(named[1])
     return {doc["meta"]["id"]: doc for doc in load.load(named[0], data=references, scored=split)[split]}
 
 
@@ -160,9 +161,8 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
 
 
 def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what identifies a question: its prompt, answer format and group."""
-    inputs = {name: value for name, value in doc["inputs"].items() if value}
-    return doc["instruction"], inputs, dict(doc["answer_format"]), doc["meta"].get("group_id")
+    """Return what a question and its scores depend on."""
+    return question_of(doc), dict(doc["answer_format"]), doc["meta"].get("group_id")
 
 
 def score_log(responses: Responses, references: str | Path | None = None) -> Rescored:

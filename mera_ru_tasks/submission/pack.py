@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
 from mera_ru_tasks.data.custom import benchmark_of_config
-from mera_ru_tasks.data.schema import row_id
+from mera_ru_tasks.data.schema import has_reference, row_id
 from mera_ru_tasks.issues import Issue, RunError, SubmissionError, errors
 from mera_ru_tasks.logs.find import TaskLog, as_mapping, newest
 from mera_ru_tasks.logs.reader import Sample
@@ -54,7 +54,7 @@ class Answers:
     @property
     def referenced(self) -> bool:
         """Return True if the log contains reference answers."""
-        return any(str(sample.doc.get("outputs") or "").strip() for sample in self.samples.values())
+        return any(has_reference(sample.doc) for sample in self.samples.values())
 
 
 def benchmarks_of(logs: Sequence[TaskLog], tasks: Sequence[str]) -> Sequence[Benchmark]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
 from mera_ru_tasks.data.load import load_local_rows
+from mera_ru_tasks.data.schema import question_of
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.find import TaskLog
 from mera_ru_tasks.logs.setting import differing, setting_of
@@ -27,10 +28,11 @@ from mera_ru_tasks.paths import expanded
 LOGS = "logs_public.zip"
 
 # The tasks of MERA Text 2.0, which name the archive's files, and their numbers of test rows.
-SIZES = {
-    "Characters": 640, "Enantiosemy": 506, "GorillaHard": 1169, "Humor": 600, "IFHardBench": 1260, "LIMUR": 423,
-    "NewReasoning": 370, "RUBIN": 783, "Riddles": 500, "RussianRegions": 603, "SAGE": 1000, "SOB-Hard": 825,
+_OTHER_SIZES = {
+    "Characters": 640, "GorillaHard": 1169, "Humor": 600, "IFHardBench": 1260, "LIMUR": 423, "NewReasoning": 370,
+    "RUBIN": 783, "SAGE": 1000, "SOB-Hard": 825,
 }  # fmt: skip
+SIZES = dict(sorted((_OTHER_SIZES | {one.title: sum(one.test_size.values()) for one in LEADERBOARD}).items()))
 
 # Issues about missing parts; the rest can still be packed.
 INCOMPLETE = frozenset(
@@ -213,19 +215,17 @@ def check_questions(
 ) -> Iterator[Issue]:
     """Check that the run's documents have the same texts as the expected rows."""
     rows = expected.rows or {}
-    other = [identity for identity, doc in docs.items() if identity in rows and _text(doc) != _text(rows[identity])]
+    other = [
+        identity
+        for identity, doc in docs.items()
+        if identity in rows and question_of(doc) != question_of(rows[identity])
+    ]
     if other:
         yield task_error(
             "other-questions", task, location,
             f"run with a different instruction or inputs than in {expected.location}: {name_ids(other)}",
             "Run again on these data, or give the data of the run with --data.",
         )  # fmt: skip
-
-
-def _text(row: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    inputs = row.get("inputs")
-    filled = {name: value for name, value in inputs.items() if value} if isinstance(inputs, Mapping) else {}
-    return row.get("instruction"), filled
 
 
 def name_ids(ids: Iterable[int], most: int = 10) -> str:

@@ -97,17 +97,17 @@ def _pack(
 ) -> None:
     from mera_ru_tasks.logs.find import find_logs
     from mera_ru_tasks.submission import pack
-    from mera_ru_tasks.submission.rules import INCOMPLETE
+    from mera_ru_tasks.submission.rules import INCOMPLETE_CODES
 
     draft = pack.prepare(find_logs(run), model=model, data=data, tasks=tasks)
     require_new(output)
     for part in draft.answers:
         say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
     for issue in sorted(draft.issues, key=lambda issue: issue.severity == "error"):
-        say(f"{'Missing' if issue.code in INCOMPLETE else issue.severity.capitalize()}: {issue}")
+        say(f"{'Missing' if issue.code in INCOMPLETE_CODES else issue.severity.capitalize()}: {issue}")
     stopping = draft.stopped_by(partial)
     if stopping:
-        is_incomplete = all(issue.code in INCOMPLETE for issue in stopping) and draft.answers
+        is_incomplete = all(issue.code in INCOMPLETE_CODES for issue in stopping) and draft.answers
         way_out = " To pack the existing parts anyway, add --partial." if is_incomplete else ""
         say(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)

@@ -12,7 +12,7 @@ from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.compare.stats import Estimate, wilson
 from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog, as_mapping, locate_logs, newest
-from mera_ru_tasks.logs.reader import Measure, is_ours
+from mera_ru_tasks.logs.reader import Measure, is_our_log
 from mera_ru_tasks.logs.setting import differing, setting_of, shots_of
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import suggest
@@ -52,7 +52,7 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool 
     found = _find(paths, names, problems)
     labels = _short_names([log.run.model for log in found])
     problems += [_without_results(log, labels[log.run.model]) for log in found if log.run.results_file is None]
-    ours = [log for log in found if is_ours(log)]
+    ours = [log for log in found if is_our_log(log)]
     if others := sorted({log.task for log in found} - {log.task for log in ours}):
         problems.append(note("other-tasks", tasks=", ".join(others)))
     chosen = sorted(newest(ours), key=lambda log: list(labels).index(log.run.model))

@@ -222,8 +222,8 @@ def fill_in_prompts(
     for split, (file, rows) in splits.items():
         filled[split] = (file, [])
         for number, row in enumerate(rows, start=1):
-            is_bare = in_turn and isinstance(row, Mapping) and not (row.get("instruction") or _is_index(row))
-            index = (number - 1) % len(prompts) if is_bare else row["instruction"] if _is_index(row) else None
+            lacks_prompt = in_turn and isinstance(row, Mapping) and not (row.get("instruction") or _is_index(row))
+            index = (number - 1) % len(prompts) if lacks_prompt else row["instruction"] if _is_index(row) else None
             if index is None:
                 filled[split][1].append(row)
             elif 0 <= index < len(prompts):

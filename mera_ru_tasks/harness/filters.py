@@ -39,7 +39,7 @@ class Response(str):
         return str, (str(self),)
 
 
-class Extraction(str):
+class ExtractedAnswer(str):
     """The answer that `flexible-extract` found in a response. lm-eval logs it as a plain string.
 
     Attributes:
@@ -103,14 +103,14 @@ class FlexibleExtract(Filter):  # type: ignore[misc]
         """Store the end of the prompt that the response continues (`gen_prefix`)."""
         self.prefix = prefix
 
-    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Extraction]:
+    def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[ExtractedAnswer]:
         """Extract the answer from the first response of each document."""
         responses = _first_responses(resps)
         return [self._extract(doc, response) for doc, response in zip(docs, responses, strict=True)]
 
-    def _extract(self, doc: Mapping[str, Any], response: str) -> Extraction:
+    def _extract(self, doc: Mapping[str, Any], response: str) -> ExtractedAnswer:
         found = score.extract_from(doc, response, doc.get(OPENING_MARK, "") + self.prefix)
-        extraction = Extraction(found.answer)
+        extraction = ExtractedAnswer(found.answer)
         extraction.visible = found.visible
         return extraction
 
@@ -118,7 +118,7 @@ class FlexibleExtract(Filter):  # type: ignore[misc]
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """Score one document in one filter; return no metric for a document without a reference."""
     result = results[0]
-    if isinstance(result, Extraction):
+    if isinstance(result, ExtractedAnswer):
         return score.score_flexible(doc, result, result.visible)
     scores = score.score_strict(doc, result)
     judged = result.judged() if isinstance(result, Response) and result.judged else None

@@ -3,7 +3,7 @@
 | change | needed because | made when |
 | --- | --- | --- |
 | `register_tasks` | lm-eval 0.4.13 has no entry points for tasks of other packages | `lm_eval.tasks` is imported |
-| `check_runs` | lm-eval 0.4.13 has no hook between its settings and the model | `lm_eval.tasks` is imported |
+| `install_run_check` | lm-eval 0.4.13 has no hook between its settings and the model | `lm_eval.tasks` is imported |
 | `keep_compiled_templates` | lm-eval 0.4.13 compiles a template again for each document | a task is created |
 | `hide_traceback_of_user_errors` | lm-eval 0.4.13 shows a traceback for every exception | a task is created |
 | `run_lm_eval` | lm-eval 0.4.13 takes arguments from `sys.argv` only | `mera-ru run` is called |
@@ -107,7 +107,7 @@ def _extend(tasks_module: Any) -> None:
     if not hasattr(manager.__init__, "mera_ru_only"):
         _extend_task_manager(manager)
     if _SETTINGS in sys.modules:
-        check_runs()
+        install_run_check()
 
 
 def _extend_task_manager(manager: Any) -> None:
@@ -168,7 +168,7 @@ def _task_names() -> set[str]:
     return {file.stem for file in _yaml_folder().rglob("*.yaml")}
 
 
-def check_runs(**options: Any) -> None:
+def install_run_check(**options: Any) -> None:
     """Make lm-eval's command line check runs of our tasks before it loads the model (see `preflight.check`).
 
     Runs of other tasks do not change.
@@ -185,7 +185,7 @@ def check_runs(**options: Any) -> None:
     def process_and_check(self: Any, *args: Any, **kwargs: Any) -> Any:
         _prefer_task_to_folder(self)
         manager = process(self, *args, **kwargs)
-        if any(is_ours(spec, manager) for spec in self.tasks):
+        if any(leads_to_our_task(spec, manager) for spec in self.tasks):
             from mera_ru_tasks.harness import preflight
 
             preflight.check(self, manager, **options)
@@ -205,19 +205,23 @@ def _prefer_task_to_folder(settings: Any) -> None:
         settings.tasks = [*names, *names]
 
 
-def is_ours(spec: Any, manager: Any) -> bool:
+def leads_to_our_task(spec: Any, manager: Any) -> bool:
     """Return True if a name, or a configuration that lm-eval read from a path, leads to a task of this package."""
     if isinstance(spec, str):
         entry = manager.task_index.get(spec)
         if entry is None:
             return False
-        return is_ours(entry.cfg, manager) if entry.cfg else any(is_ours(name, manager) for name in entry.tags)
+        return (
+            leads_to_our_task(entry.cfg, manager)
+            if entry.cfg
+            else any(leads_to_our_task(name, manager) for name in entry.tags)
+        )
     if not isinstance(spec, dict):
         return False
     origin = spec.get("class")
     name = origin if isinstance(origin, str) else f"{getattr(origin, '__module__', '')}."
     members = spec["task"] if isinstance(spec.get("task"), list) else []
-    return "mera_ru_tasks." in name or any(is_ours(member, manager) for member in members)
+    return "mera_ru_tasks." in name or any(leads_to_our_task(member, manager) for member in members)
 
 
 def prepare_lm_eval() -> None:

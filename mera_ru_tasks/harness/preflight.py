@@ -46,7 +46,7 @@ def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool |
         TaskError: an option, the data or the judge has an error. The message lists all errors.
     """
     patches.hide_traceback_of_user_errors()
-    ours = [spec for spec in config.tasks if patches.is_ours(spec, manager)]
+    ours = [spec for spec in config.tasks if patches.leads_to_our_task(spec, manager)]
     if not ours:
         return
     _keep_samples(config, keep_samples)

@@ -40,7 +40,7 @@ def run(arguments: Sequence[str], *, keep_samples: bool = True) -> None:
         SystemExit: lm-eval ended by itself, as after `--help`; status 130 after Ctrl-C.
     """
     patches.leave_out_other_tasks()
-    patches.check_runs(keep_samples=keep_samples)
+    patches.install_run_check(keep_samples=keep_samples)
     try:
         with _noticing_lost_results():
             patches.run_lm_eval(["run", *arguments])

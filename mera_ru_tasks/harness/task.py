@@ -49,7 +49,7 @@ def load(
     lm-eval passes the task's `dataset_kwargs` and its `metadata`, which also holds `--metadata` and the model's
     arguments. Our names therefore have a prefix, and other arguments are ignored.
     """
-    return load_benchmark(
+    return load_and_warn(
         BENCHMARKS[mera_ru_benchmark], data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored
     )
 
@@ -59,7 +59,7 @@ def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
     return loading.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
 
 
-def load_benchmark(benchmark: Benchmark, *, data: str | None, revision: str | None, scored: str) -> dict[str, Dataset]:
+def load_and_warn(benchmark: Benchmark, *, data: str | None, revision: str | None, scored: str) -> dict[str, Dataset]:
     """Load a benchmark's documents (see `data.load`) and warn about those that will have no score."""
     splits = loading.load(benchmark, data=data, revision=revision, scored=scored)
     # Read the column only: reading whole documents takes ten times as long.
@@ -215,7 +215,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         Each of several processes takes every n-th document, and lm-eval merges their metrics as if all had the same
         ones. A process whose documents all lack a reference has none.
         """
-        # Read the column only, as in load_benchmark.
+        # Read the column only, as in load_and_warn.
         answered = [has_reference({"outputs": outputs}) for outputs in self.eval_docs["outputs"]]
         run = [answered[number] for number in sorted(set(samples))] if samples else answered[: limit or None]
         shares = [any(run[rank::world_size]) for rank in range(world_size)]
@@ -422,7 +422,7 @@ class CustomTask(MeraTask):
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
         """Load the documents; as for our tasks, `--metadata` can set a revision and a data folder."""
         metadata = self.config.metadata or {}
-        self.dataset = load_benchmark(
+        self.dataset = load_and_warn(
             self._benchmark,
             data=metadata.get("mera_ru_data"),
             revision=metadata.get("mera_ru_revision"),

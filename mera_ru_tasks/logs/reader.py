@@ -281,7 +281,7 @@ def read_log(log: TaskLog) -> tuple[list[Sample], LogCheck]:
     return list(reader), reader.check()
 
 
-def is_ours(log: TaskLog) -> bool:
+def is_our_log(log: TaskLog) -> bool:
     """Return True if a log's first readable line belongs to a task of this package or a custom task."""
     if benchmark_of_task(log.task):
         return True

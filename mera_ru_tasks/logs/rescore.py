@@ -17,7 +17,7 @@ from mera_ru_tasks.data.schema import question_of
 from mera_ru_tasks.issues import DataError, Issue, RunError
 from mera_ru_tasks.judge.config import identity, judge_facts
 from mera_ru_tasks.logs.find import TaskLog, as_mapping, find_logs, newest
-from mera_ru_tasks.logs.reader import Sample, is_ours, read_log
+from mera_ru_tasks.logs.reader import Sample, is_our_log, read_log
 from mera_ru_tasks.logs.sidecar import Rescored, ScoredSample
 from mera_ru_tasks.paths import read_task_file, task_files
 from mera_ru_tasks.scoring import score, strict
@@ -38,7 +38,7 @@ def our_logs(paths: Sequence[Path], say: Callable[[str], None] = lambda text: No
     Raises:
         RunError: there are no logs, or a path is wrong.
     """
-    found = [log for log in find_logs(paths) if is_ours(log)]
+    found = [log for log in find_logs(paths) if is_our_log(log)]
     if not found:
         names = ", ".join(sorted({log.task for log in find_logs(paths)}))
         raise RunError(

@@ -30,7 +30,7 @@ from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.textutil import strict_json
 
 # Added to a task's name in tables and results if its log is incomplete.
-INCOMPLETE = " (incomplete log)"
+INCOMPLETE_MARK = " (incomplete log)"
 
 # The maximum length of a judge's name in a file name, in bytes; most file systems limit file names to 255.
 _LONGEST = 60
@@ -81,7 +81,7 @@ class Rescored:
     def results(self) -> dict[str, Any]:
         """The metrics in the form of lm-eval's results file."""
         return {
-            "alias": self.log.task + (INCOMPLETE if self.incomplete else ""),
+            "alias": self.log.task + (INCOMPLETE_MARK if self.incomplete else ""),
             "sample_len": len({row.sample.doc_id for row in self.rows}),
             **aggregate(self.rows),
         }
@@ -271,8 +271,8 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
     for group, tasks in averaged_groups().items():
         values = [results[task][name] for task in tasks if name in results.get(task, {})]
         if len(values) == len(tasks):
-            marked = any(str(results[task]["alias"]).endswith(INCOMPLETE) for task in tasks)
-            means[group] = {"alias": group + (INCOMPLETE if marked else ""), name: sum(values) / len(values)}
+            marked = any(str(results[task]["alias"]).endswith(INCOMPLETE_MARK) for task in tasks)
+            means[group] = {"alias": group + (INCOMPLETE_MARK if marked else ""), name: sum(values) / len(values)}
     return means
 
 

@@ -193,7 +193,7 @@ class Draft:
         """Return the errors that prevent writing. With `partial`, ignore missing parts unless nothing is left."""
         stopping = errors(self.issues)
         if partial and self.answers:
-            return [issue for issue in stopping if issue.code not in rules.INCOMPLETE]
+            return [issue for issue in stopping if issue.code not in rules.INCOMPLETE_CODES]
         return stopping
 
 

@@ -35,7 +35,7 @@ _OTHER_SIZES = {
 SIZES = dict(sorted((_OTHER_SIZES | {one.title: sum(one.test_size.values()) for one in LEADERBOARD}).items()))
 
 # Issues about missing parts; the rest can still be packed.
-INCOMPLETE = frozenset(
+INCOMPLETE_CODES = frozenset(
     {"missing-task", "missing-entry", "missing-ids", "other-size", "limited-run", "missing-lines", "missing-documents"}
 )
 

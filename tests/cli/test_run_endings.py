@@ -14,7 +14,7 @@ def lm_eval(monkeypatch):
     """Replace lm-eval's command line by a function, and record how runs are checked."""
     checks = []
     monkeypatch.setattr(patches, "leave_out_other_tasks", lambda: None)
-    monkeypatch.setattr(patches, "check_runs", lambda **options: checks.append(options))
+    monkeypatch.setattr(patches, "install_run_check", lambda **options: checks.append(options))
 
     def end_with(action):
         monkeypatch.setattr(patches, "run_lm_eval", action)

@@ -22,7 +22,7 @@ from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.logs.find import find_logs
-from mera_ru_tasks.logs.sidecar import INCOMPLETE
+from mera_ru_tasks.logs.sidecar import INCOMPLETE_MARK
 from mera_ru_tasks.submission.pack import prepare
 from tests.support.comparisons import skilled
 from tests.support.judge_stub import StubJudge
@@ -105,7 +105,7 @@ def _sidecar(called: Any, logs: Logs, pattern: str) -> tuple[Shown, str]:
     for file in logs.folder.rglob(pattern):
         content = json.loads(file.read_text(encoding="utf-8"))
         for task, numbers in content["results"].items():
-            marked = numbers["alias"].endswith(INCOMPLETE)
+            marked = numbers["alias"].endswith(INCOMPLETE_MARK)
             for name, value in numbers.items():
                 if "," in name and "_stderr" not in name:
                     assert numbers["alias"] in called.stdout, "the table is marked too"

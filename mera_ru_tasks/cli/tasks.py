@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks import __version__
+from mera_ru_tasks.harness.patches import is_autoload_off
 from mera_ru_tasks.issues import DataError, Issue, JudgeError
 from mera_ru_tasks.paths import task_files, yaml_folder
 from mera_ru_tasks.textutil import cell, console, say
@@ -132,7 +133,7 @@ def _versions() -> Iterator[str | Issue]:
 
 
 def _hook() -> Iterator[str | Issue]:
-    off = os.environ.get("MERA_RU_NO_AUTOLOAD", "") not in ("", "0")
+    off = is_autoload_off()
     if any(type(finder).__name__ == "MeraRuTasksFinder" for finder in sys.meta_path) and not off:
         yield "`lm_eval` finds the tasks by itself"
         return

@@ -164,7 +164,7 @@ def _setting(log: TaskLog) -> dict[str, Any]:
 
 
 def _without_results(log: TaskLog, model: str) -> Issue:
-    return note("no-results", model, file=log.file.name, results=f"results_{log.run.date}.json")
+    return note("no-results", model, file=log.file.name, results=log.run.results_name)
 
 
 def _short_names(models: Iterable[str]) -> dict[str, str]:

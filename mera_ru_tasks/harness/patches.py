@@ -64,7 +64,12 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
 
 def _is_off() -> bool:
     """Return True if the user turned the registration off and did not import the package."""
-    return "mera_ru_tasks" not in sys.modules and os.environ.get("MERA_RU_NO_AUTOLOAD", "") not in ("", "0")
+    return "mera_ru_tasks" not in sys.modules and is_autoload_off()
+
+
+def is_autoload_off() -> bool:
+    """Return True if the user turned off that `lm_eval` finds the tasks by itself."""
+    return os.environ.get("MERA_RU_NO_AUTOLOAD", "") not in ("", "0")
 
 
 def _run_after_import(spec: ModuleSpec, action: Callable[[Any], None]) -> None:

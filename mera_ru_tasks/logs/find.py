@@ -62,6 +62,11 @@ class Run:
         return content
 
     @property
+    def results_name(self) -> str:
+        """The usual name of the results file."""
+        return f"results_{self.date}.json"
+
+    @property
     def model(self) -> str:
         """The model's name: the user's, otherwise the one in the results or the folder's, which has `__` for `/`."""
         if self.name is not None:

@@ -171,7 +171,7 @@ class LogReader:
             what = f"{self._repeated} lines repeat a document in the same filter; only the first of each was used"
             issues.append(self._issue("repeated-lines", what, n=self._repeated))
         if self.log.run.results_file is None:
-            name = f"results_{self.log.run.date}.json"
+            name = self.log.run.results_name
             what = f"its results file, {name}, is not next to it, so the log may be incomplete"
             issues.append(self._issue("no-results-file", what, "Put the file back.", results=name))
             return LogCheck(tuple(issues), frozenset(self._seen), frozenset())

@@ -74,8 +74,7 @@ def _custom(logs: Sequence[TaskLog], task: str) -> Benchmark:
     benchmark = benchmark_of_config(task, found[0].config)
     if benchmark is None:
         location = (
-            found[0].run.results_file
-            or f"results_{found[0].run.date}.json, which is not in the folder of {found[0].file},"
+            found[0].run.results_file or f"{found[0].run.results_name}, which is not in the folder of {found[0].file},"
         )
         raise RunError(
             f"{location} does not say that {task!r} is a custom task. --task names only custom tasks; without it the "

@@ -79,7 +79,7 @@ def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Iss
     if log.run.results_file is None:
         yield task_error(
             "missing-results", log.task, log.file,
-            f"its results file, results_{log.run.date}.json, is not in the same folder",
+            f"its results file, {log.run.results_name}, is not in the same folder",
             "The submission needs it for the run's settings: put it back, or run again.",
         )  # fmt: skip
         return

@@ -1,18 +1,18 @@
 """Three Russian benchmarks of MERA Text 2.0 for EleutherAI's lm-evaluation-harness.
 
-A response travels through the packages in this order:
+The subpackages, in the order in which a response passes through them:
 
-    data/         rows from a folder or the hub, checked and described; the benchmarks' definitions
-    harness/      lm-eval's tasks, filters, prompts and few-shot examples; the patches of lm-eval
-    scoring/      a response becomes an extracted answer, and an answer becomes scores (no lm-eval needed)
-    logs/         lm-eval's logs: found, read and scored again
-    judge/        an LLM compares a response with the reference
-    compare/      runs compared: scores, differences, tables and the HTML report
-    submission/   logs packed for the leaderboard; archives checked
-    cli/          the command `mera-ru`
+    data/         define the benchmarks; read and check their rows
+    harness/      provide lm-eval's tasks, filters, prompts and few-shot examples; patch lm-eval
+    scoring/      extract an answer from a response and score it, without lm-eval
+    logs/         find, read and rescore lm-eval's logs
+    judge/        ask an LLM whether a response agrees with the reference
+    compare/      compare runs, and write tables and the HTML report
+    submission/   pack logs for the leaderboard; check archives
+    cli/          define the `mera-ru` command line
 
-The names below are the public Python API. They load on first use, so importing this package is cheap and needs neither
-lm-eval nor numpy.
+The names in `__all__` are the public Python API. They are imported on first use, so that importing this package is fast
+and needs neither lm-eval nor numpy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ patches.register_tasks()
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
+    """Import a public name on first use."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _HOME[name]

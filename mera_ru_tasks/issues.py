@@ -1,4 +1,4 @@
-"""Define `Issue`, the type for everything wrong or noteworthy, and exceptions for mistakes that users can fix."""
+"""Define `Issue`, which describes an error, a warning or a note, and exceptions for mistakes that users can fix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 
 class MeraRuError(Exception):
-    """A user's mistake or a missing resource. Its message says what is wrong, where, and how to fix it."""
+    """A user's mistake or a missing resource. The message says what is wrong, where, and how to fix it."""
 
 
 class DataError(MeraRuError, ValueError):
@@ -40,13 +40,15 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Location:
-    """The location of an issue, for programs that look it up by row or field. As text: `test.json, row 3 (id 7), …`.
+    """The location of an issue, split into fields so that programs can find the row.
+
+    `str()` gives a text such as `test.json, row 3 (id 7), field …`.
 
     Attributes:
         file: the file, folder, hub split or archive entry.
-        row: the row's number in it, from 1.
+        row: the number of the row in the file, starting at 1.
         id: the row's `meta.id`.
-        field: the field, as a path (`meta.group_id`).
+        field: the path of the field, such as `meta.group_id`.
     """
 
     file: str
@@ -66,12 +68,12 @@ class Issue:
 
     Attributes:
         code: the kind of issue, in kebab case (`duplicate-id`). Tests and callers match on it.
-        severity: `error` stops a run or a submission, `warning` does not, `note` is only information.
-        location: the file, row, field, task or model: a `Location`, or text such as `riddles_closed: results.json`.
+        severity: `error` stops a run or a submission, `warning` does not, and `note` is only information.
+        location: a `Location` in data, or a text that names a file, task or model (`riddles_closed: results.json`).
         message: what is wrong, without a final full stop.
-        hint: how to fix it, as one or more sentences; empty if there is nothing to do.
-        count: the number of affected rows, if more than the one in `location`.
-        values: the values in the message, by name, for issues with texts in several languages.
+        hint: how to fix the issue, in one or more sentences; empty if there is nothing to do.
+        count: the number of affected rows, including the row in `location`.
+        values: the names and values in the message, for issues whose text exists in several languages.
     """
 
     code: str
@@ -83,11 +85,11 @@ class Issue:
     values: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if str(self.location) else ""
-        return f"{place}{self.message}. {self.hint}".rstrip()
+        location = f"{self.location}: " if str(self.location) else ""
+        return f"{location}{self.message}. {self.hint}".rstrip()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the issue as JSON values, a structured location as an object."""
+        """Return the issue as a JSON object, in which a `Location` is an object as well."""
         located = self.location if isinstance(self.location, str) else vars(self.location)
         shown = {name: value for name, value in vars(self).items() if name != "values"}
         return {**shown, "location": located}

@@ -1,4 +1,4 @@
-"""Locate files, read the tasks' YAML files, and write files so that each is complete or absent."""
+"""Locate the package's files, read the YAML files of tasks, and write files atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def expanded(path: str | Path) -> Path:
-    """Expand `~` in a path; leave the path unchanged if there is no such user."""
+    """Expand `~` in a path. If the user does not exist, return the path unchanged."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -36,35 +36,35 @@ def shared_yaml(name: str) -> Path:
 
 
 def sample_folder() -> Path:
-    """Return the folder with the sample data that the package ships, one folder for each benchmark."""
+    """Return the folder of the shipped sample data, which contains a folder for each benchmark."""
     return _PACKAGE / "sample_data"
 
 
 @functools.cache
 def task_files() -> Mapping[str, Path]:
-    """Return the YAML file of each of our tasks and groups, by the name of the task or group."""
+    """Return a mapping from the names of this package's tasks and groups to their YAML files."""
     return {path.stem: path for path in sorted(yaml_folder().rglob("*.yaml"))}
 
 
 def task_names() -> list[str]:
-    """Return the names of our tasks and groups in alphabetical order."""
+    """Return the names of this package's tasks and groups in alphabetical order."""
     return sorted(task_files())
 
 
 class FunctionName(str):
-    """The name after lm-eval's tag `!function`."""
+    """A function or class name, marked in YAML with lm-eval's tag `!function`."""
 
 
 def read_task_file(file: Path) -> Mapping[str, Any]:
-    """Read a task's YAML file without lm-eval; `!function NAME` becomes a `FunctionName`, and nothing is imported.
+    """Read the YAML file of a task without lm-eval and without imports: `!function NAME` becomes a `FunctionName`.
 
     Raises:
-        TaskError: the file cannot be read, or does not contain YAML settings.
+        TaskError: the file cannot be read, is not valid YAML, or does not contain settings.
     """
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """A YAML loader that supports lm-eval's tag."""
+        """A YAML loader that supports lm-eval's tag `!function`."""
 
     Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))
     try:
@@ -72,15 +72,15 @@ def read_task_file(file: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise TaskError(f"{file} cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise TaskError(f"{file} is not valid YAML: {' '.join(str(error).split())}. Correct the file there.") from error
+        raise TaskError(f"{file} is not valid YAML: {' '.join(str(error).split())}. Correct the file.") from error
     if not isinstance(content, Mapping):
-        raise TaskError(f"{file} contains no settings. Write them as `name: value` lines.")
+        raise TaskError(f"{file} contains no settings. Write each setting as a line `name: value`.")
     return content
 
 
 @functools.cache
 def averaged_groups() -> Mapping[str, tuple[str, ...]]:
-    """Return the tasks of each of our groups that has a mean over them, by the group's name."""
+    """Return a mapping from each of this package's groups with a mean to the names of its tasks."""
     files = sorted((yaml_folder() / "groups").glob("*.yaml"))
     groups = [read_task_file(file) for file in files]
     return {group["group"]: tuple(group["task"]) for group in groups if "aggregate_metric_list" in group}
@@ -90,17 +90,17 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def write_whole(file: Path, content: bytes, *, replace: bool = False) -> None:
-    """Write a temporary file next to the target, then move it there.
+    """Write a file atomically: write a temporary file next to the target, then rename it.
 
-    Unfinished files that killed processes on this machine left for the same target are removed.
+    First remove temporary files for the same target that belong to terminated processes on this machine.
 
     Args:
-        file: the file.
-        content: its content.
+        file: the file to write.
+        content: the bytes to write.
         replace: True to replace an existing file.
 
     Raises:
-        OutputError: the file exists or cannot be written; no partial file is left.
+        OutputError: the file exists and may not be replaced, or it cannot be written. No partial file is left.
     """
     _remove_unfinished(file)
     part = file.with_name(f"{file.name}{_suffix(os.getpid())}")
@@ -108,11 +108,11 @@ def write_whole(file: Path, content: bytes, *, replace: bool = False) -> None:
         with part.open("wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fsync(stream.fileno())  # some file systems notice only here that the disk is full
+            os.fsync(stream.fileno())  # some file systems report a full disk only here
         if replace:
             part.replace(file)
         else:
-            _move_to_free_place(part, file)
+            _rename_without_replacing(part, file)
     except OSError as error:
         raise OutputError(_explain(file, error)) from error
     finally:
@@ -121,11 +121,11 @@ def write_whole(file: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 def require_new(file: Path, *, force: bool | None = None) -> None:
-    """Check that a command can create an output file, before it does the work.
+    """Check that an output file can be created, before any work is done.
 
     Args:
-        file: the file.
-        force: True to allow an existing file; None for a command without `--force`.
+        file: the output file.
+        force: True to allow replacing an existing file; None if the command has no `--force`.
 
     Raises:
         OutputError: the file exists, its folder does not exist, or the folder is not writable.
@@ -135,31 +135,35 @@ def require_new(file: Path, *, force: bool | None = None) -> None:
         way_out = "delete it" if force is None else "replace it with --force"
         raise OutputError(f"{file} already exists. Choose another file with -o, or {way_out}.")
     if not folder.is_dir():
-        raise OutputError(f"Cannot write {file}: the folder {folder} does not exist. Create it, or use another -o.")
+        raise OutputError(
+            f"Cannot write {file}: the folder {folder} does not exist. Create it, or choose another file with -o."
+        )
     if not os.access(folder, os.W_OK):
-        raise OutputError(f"Cannot write {file}: no write permission for {folder}. Choose another folder with -o.")
+        raise OutputError(f"Cannot write {file}: no write permission for {folder}. Choose another file with -o.")
 
 
 def explain_full_disk(error: OSError) -> str | None:
-    """Return a message for an error that a full disk caused; None for another error."""
-    place = f" with {error.filename}" if error.filename else ""
-    return f"The disk{place} is full. Free some space and run again." if error.errno in _FULL else None
+    """Return a message if a full disk caused the error, or None for any other error."""
+    disk = f"The disk with {error.filename}" if error.filename else "The disk"
+    return f"{disk} is full. Free some space and rerun the command." if error.errno in _FULL else None
 
 
 def _explain(file: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError):
         return f"{file} already exists. Choose another file, or delete it."
     if error.errno in _FULL:
-        return f"Cannot write {file}: the disk is full. Free some space and run again, or choose another location."
+        return (
+            f"Cannot write {file}: the disk is full. Free some space and rerun the command, or choose another folder."
+        )
     return f"Cannot write {file}: {error.strerror or error}. Choose another location, or fix this one."
 
 
-def _move_to_free_place(part: Path, file: Path) -> None:
+def _rename_without_replacing(part: Path, file: Path) -> None:
     try:
-        os.link(part, file)  # unlike a rename, it fails if the file exists
+        os.link(part, file)  # fails if the file exists; a rename would replace it
     except FileExistsError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # the file system has no hard links
         if file.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file)) from None
         part.rename(file)

@@ -1,4 +1,4 @@
-"""Find secrets: keys, tokens and passwords in the settings that lm-eval copies into its results."""
+"""Find keys, tokens and passwords in the settings that lm-eval copies into its results."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# A shorter API key is a placeholder (`none`, `EMPTY`) or a word; replacing it everywhere would damage other text.
+# A shorter API key is a placeholder (`none`, `EMPTY`) or a word. Replacing it everywhere would damage other text.
 SHORTEST_KEY = 6
 
-# The last word of a setting's name that holds a secret, as in `hf_token` and `azure_api_key`; not `max_gen_toks`.
+# Matches the names of settings that contain a secret, such as `hf_token` and `azure_api_key`, but not `max_gen_toks`.
 _NAME = re.compile(
     r"(?:.*[_.-])?(?:token|(?:api|access|secret|account|private|subscription)[_-]?key|secret|password|passwd|pwd"
     r"|authorization|credentials?|cookie)",
     re.IGNORECASE,
 )
-# Tokens of a vocabulary, such as `tokenizer_pad_token` and `think_end_token`.
+# Matches the names of vocabulary tokens, which are not secret, such as `tokenizer_pad_token` and `think_end_token`.
 _VOCABULARY = re.compile(
     r"(?:.*_)?(?:pad|eos|bos|unk|sep|cls|mask|eot|eod|start|end|stop|prefix|suffix|special|image|audio|video)_token",
     re.IGNORECASE,
 )
 _VALUE = rf"[^,;&?=\s\"'{{}}]{{{SHORTEST_KEY},}}"
-# `name=value` in a list of arguments or in a URL's query, and `"name": "value"` in a dictionary as text.
+# Matches `name=value` in a list of arguments or a URL query, and `"name": "value"` in the text of a dictionary.
 _PAIR = re.compile(rf"([\w.-]+)[\"']?\s*[=:]\s*[\"']?({_VALUE})")
 _TEXT = re.compile(
     r"\bhf_[A-Za-z0-9]{20,}|\bsk-[A-Za-z0-9_-]{20,}|\b(?:gh[opsu]|github_pat|glpat|xox[abprs]|pypi)[_-][A-Za-z0-9_-]{16,}"
@@ -31,7 +31,7 @@ _TEXT = re.compile(
 
 
 def is_secret_name(name: str) -> bool:
-    """Return True if a setting of this name holds a secret, such as `hf_token`."""
+    """Return True if a setting with this name contains a secret, such as `hf_token`."""
     return _NAME.fullmatch(name) is not None and _VOCABULARY.fullmatch(name) is None
 
 
@@ -39,8 +39,8 @@ def secrets_in(value: Any, name: str = "") -> Iterator[str]:
     """Yield the secrets in a JSON value.
 
     Args:
-        value: a run's results, or a part of them.
-        name: the name of the field that holds the value.
+        value: the results of a run, or a part of them.
+        name: the name of the field that contains the value.
     """
     if isinstance(value, Mapping):
         for key, part in value.items():

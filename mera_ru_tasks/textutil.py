@@ -1,4 +1,7 @@
-"""Format text for terminals, messages and files. Data and responses are hostile and must not control a terminal."""
+"""Format text for terminals, messages and files.
+
+Data and responses are untrusted, so control characters in them are escaped before they reach a terminal.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# A lone surrogate: half a character, which JSON and Python strings can hold but files and requests cannot.
+# Matches a lone surrogate, which is half of a character. JSON and Python strings can contain one, but UTF-8 cannot.
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -21,11 +24,11 @@ _WIDE = 160
 
 
 def strict_json(value: Any, **options: Any) -> str:
-    """Return JSON that every program can read: NaN and infinities become null.
+    """Return a value as standard JSON, with null for NaN and infinities.
 
     Args:
         value: any value that `json.dumps` accepts.
-        options: further arguments of `json.dumps`.
+        options: other arguments of `json.dumps`.
     """
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, **options)
@@ -42,22 +45,25 @@ def _without_nan(value: Any) -> Any:
 
 
 def encodable(text: str) -> str:
-    """Replace each lone surrogate by U+FFFD, so that the text can be written to a file."""
+    """Replace each lone surrogate with U+FFFD, so that the text can be encoded as UTF-8."""
     return LONE_SURROGATE.sub("\ufffd", text)
 
 
 def printable(text: object) -> str:
-    """Escape control characters, bidirectional overrides and lone surrogates; keep line ends and tabs."""
+    """Escape control characters except line feeds and tabs, and also bidirectional overrides and lone surrogates."""
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], str(text))
 
 
 def in_json(text: str) -> str:
-    """Escape the same characters in a JSON text as JSON does; they can only occur inside its strings."""
+    r"""Escape the characters that `printable` escapes, as `\uXXXX`, so that the text stays valid JSON.
+
+    In JSON they can only occur inside strings.
+    """
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the known names closest to an unknown one, or with all names if none is close."""
+    """Return a sentence that suggests the known names most similar to an unknown name, or lists all known names."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
     if near:
@@ -66,7 +72,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def say(text: object) -> None:
-    """Print a text safely to standard output."""
+    """Print text to standard output, with control characters escaped."""
     print(printable(text))
 
 
@@ -78,7 +84,7 @@ def cell(text: object) -> Text:
 
 
 def console() -> Console:
-    """Return the console for tables, wide enough for them if standard output is not a terminal."""
+    """Return the console for tables. If standard output is not a terminal, the console is 160 columns wide."""
     from rich.console import Console
 
     terminal = Console(highlight=False)

@@ -1,9 +1,10 @@
-"""Define the command `mera-ru`: each file in this folder holds one command, or several related ones.
+"""Define the `mera-ru` command line.
 
-A command parses its arguments and prints. The work is done by other packages, which it imports inside its function, so
-that `--help` and shell completion stay quick.
+Each module in this folder contains one command or a few related ones. A command parses its arguments, calls another
+package to do the work, and prints the result. The other packages are imported inside the command's function, so that
+`--help` and shell completion stay fast.
 
-Exit status: 0 for success, 1 for an error in files, settings or data, 2 for an error in the command line.
+Exit status: 0 for success, 1 for an error in files, settings or data, 2 for a usage error.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ app = typer.Typer(
     name="mera-ru",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    # Plain help keeps the examples' line breaks and is twice as fast: rich would load a Markdown parser.
+    # Plain help keeps the line breaks of the examples. It is also twice as fast, because rich loads a Markdown parser.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Russian benchmarks of MERA Text 2.0 for lm-evaluation-harness.",
-    epilog="The tasks also run under lm-eval's own command: "
+    epilog="You can also run the tasks with lm-eval's own command: "
     "`lm_eval --model hf --model_args pretrained=MODEL --tasks mera_ru`.",
 )
 
-app.command(context_settings=tasks.RUN_SETTINGS, short_help="Run lm-eval on these tasks, with a faster start.")(
+app.command(context_settings=tasks.RUN_SETTINGS, short_help="Run lm-eval on these tasks, with a faster start-up.")(
     tasks.run
 )
-app.command(short_help="Score logged responses again, without the model.")(rescore.score)
+app.command(short_help="Rescore logged responses, without the model.")(rescore.score)
 app.command(short_help="Judge logged responses with an LLM.")(rescore.judge)
-app.command(short_help="Compare models by their runs; create a report.")(compare.compare)
-app.command(short_help="Estimate what a comparison can detect, before the run.")(compare.power)
+app.command(short_help="Compare models, and create a report.")(compare.compare)
+app.command(short_help="Estimate the difference that a run can detect.")(compare.power)
 app.command()(submit.submit)
 app.add_typer(data.app, name="data")
 app.command(short_help="List the tasks, their data and sizes.")(tasks.tasks)
@@ -62,10 +63,10 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line. A user's mistake ends with its message and exit status 1, without a traceback."""
+    """Run the command line. For a user's mistake, print a message without a traceback and exit with status 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for characters that the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")  # for characters that the terminal cannot encode
     try:
         app()
     except MeraRuError as error:

@@ -1,4 +1,4 @@
-"""`mera-ru compare` and `power`."""
+"""Define the commands `mera-ru compare` and `mera-ru power`."""
 
 from __future__ import annotations
 
@@ -47,19 +47,23 @@ def compare(
             metavar="[NAME=]RUN",
             show_default=False,
             help="lm-eval's output folders, models' folders in them, or log files. The newest log of each model and "
-            "task is used. NAME distinguishes runs of one model, such as two checkpoints.",
+            "task is used. NAME is a label that distinguishes runs of the same model, such as two checkpoints.",
         ),
     ],
     baseline: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Compare the other models only with this one; default: compare all pairs, and mark models that cannot "
-            "be told apart by a common letter.",
+            help="Compare every other model with this one. By default, all pairs are compared, and models without a "
+            "detected difference share a letter.",
         ),
     ] = None,
     form: Annotated[
-        Format | None, typer.Option("--format", help="Default: inferred from FILE's extension, otherwise table.")
+        Format | None,
+        typer.Option(
+            "--format",
+            help="The output format. By default, it is inferred from the extension of FILE. Without FILE, it is table.",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -67,11 +71,11 @@ def compare(
             "--output",
             "-o",
             metavar="FILE",
-            help="A new file to write to; the terminal then shows the primary measures.",
+            help="The file to write to. Unless --all is set, the terminal then shows only the primary measures.",
         ),
     ] = None,
     plots: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A folder for the report's plots, as PNG and SVG.")
+        Path | None, typer.Option(metavar="DIR", help="The folder to save plots in, as PNG and SVG files.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     everything: Annotated[
@@ -84,15 +88,16 @@ def compare(
             min=0.0,
             max=1.0,
             metavar="M",
-            help="Call models equal if the interval of their difference lies within ±M, such as 0.02.",
+            help="Regard two models as equal if the confidence interval of their difference lies within ±M, for "
+            "example 0.02.",
         ),
     ] = None,
     pool: Annotated[
         bool,
         typer.Option(
             "--pool",
-            help="Combine all runs of a model with the same settings into one row; default: combine only runs with "
-            "different sampling seeds, otherwise use the newest run.",
+            help="Combine all runs of a model with the same settings into one row. By default, only runs that differ "
+            "in their sampling seeds are combined. Of any other runs, the newest is used.",
         ),
     ] = False,
     published: Annotated[
@@ -102,22 +107,23 @@ def compare(
             exists=True,
             dir_okay=False,
             show_default=False,
-            help="Published scores to compare with: a CSV file with the columns model, task, metric, score and n.",
+            help="A CSV file with published scores to compare with. It has the columns model, task, metric, score and "
+            "n.",
         ),
     ] = None,
     across_settings: Annotated[
         bool,
         typer.Option(
             "--across-settings",
-            help="Also compare prefilled with plain runs, and runs with other prompts, shots, versions or limits, on "
-            "their common documents; the tables mark this.",
+            help="Also compare runs of `_prefill` tasks with runs of plain tasks, and runs with different prompts, "
+            "shots, versions or limits. They are compared on the documents that they share, and the tables mark them.",
         ),
     ] = False,
 ) -> None:
-    """Compare models by their runs: scores, intervals, paired differences, and a report.
+    """Compare models by the logs of their runs, with confidence intervals and paired differences.
 
-    The runs must be made with --log_samples and --output_path. Differences are paired document by document (Bonett and
-    Price's interval and its test), with Holm's correction over the compared pairs of models.
+    The runs need the options --log_samples and --output_path. Differences are paired by document. Their intervals and
+    tests are those of Bonett and Price, with Holm's correction for the number of compared pairs of models.
 
     \b
     Examples:
@@ -126,19 +132,20 @@ def compare(
       mera-ru compare results --baseline EleutherAI/pythia-1.4b --margin 0.02 -o report.html
       mera-ru compare results --format csv -o comparison.csv --plots plots
       mera-ru compare thinking=results/a plain=results/b
-    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    """  # noqa: D301 (\b tells click not to rewrap the block)
     if form is None:
         form = _BY_ENDING.get(output.suffix.lower(), Format.table) if output else Format.table
     if form is Format.html and output is None:
-        raise typer.BadParameter("set the report's file with -o", param_hint="--format html")
+        raise typer.BadParameter("set the file of the report with -o", param_hint="--format html")
     if form is Format.table and output is not None:
         raise typer.BadParameter(
-            "the table is for the terminal; give FILE the extension .md, .csv, .json, .tex or .html, or set --format",
+            "a table cannot be written to a file; use the extension .md, .csv, .json, .tex or .html, or set --format",
             param_hint="--output",
         )
     if output is not None and _BY_ENDING.get(output.suffix.lower(), form) is not form:
         raise typer.BadParameter(
-            f"the extension of {output} does not match {form.value}; change one of them", param_hint="--format"
+            f"the extension of {output} does not match the format {form.value}; change one of them",
+            param_hint="--format",
         )
     if output is not None:
         require_new(output, force=force)
@@ -167,7 +174,10 @@ def compare(
 
 
 def _named(runs: Sequence[Path]) -> tuple[dict[Path, str], list[Path]]:
-    """Split `NAME=RUN`; treat the whole text as a path if that path exists."""
+    """Split the arguments `NAME=RUN` into a mapping from paths to names and a list of all paths.
+
+    An argument that is an existing path is not split.
+    """
     names: dict[Path, str] = {}
     paths = []
     for run in runs:
@@ -182,8 +192,8 @@ def _named(runs: Sequence[Path]) -> tuple[dict[Path, str], list[Path]]:
 def _say_choices(comparison: Comparison) -> None:
     for choice in comparison.choices:
         _note(str(choice))
-    for problem in comparison.problems:
-        _note(f"Note: {problem}")
+    for issue in comparison.problems:
+        _note(f"Note: {issue}")
 
 
 def _write(comparison: Comparison, form: Format, output: Path | None, *, everything: bool, force: bool) -> None:
@@ -192,7 +202,7 @@ def _write(comparison: Comparison, form: Format, output: Path | None, *, everyth
     if form is Format.table:
         render.show(comparison, (render.tables if everything else render.main_tables)(comparison))
         if not everything:
-            _note("More with --all: flexible-extract, every metric, breakdowns by type and prompt.")
+            _note("To also show flexible-extract, every metric, and breakdowns by type and prompt, add --all.")
         return
     if output is not None:
         render.show(comparison, (render.tables if everything else render.brief)(comparison))
@@ -221,7 +231,7 @@ def _text(comparison: Comparison, form: Format) -> str:
 
 
 def _note(text: str) -> None:
-    """Print a message to standard error, since standard output may be piped."""
+    """Print a message to standard error, because standard output may be piped."""
     print(printable(text), file=sys.stderr)
 
 
@@ -231,8 +241,8 @@ def power(
         typer.Argument(
             metavar="[SIZE]...",
             show_default=False,
-            help="The number of documents of each task, such as 500, or 201x3 for 201 groups of 3. "
-            "Default: the tasks of mera_ru, 506 500 201x3.",
+            help="The number of documents of each task, such as 500, or 201x3 for 201 groups of 3 documents. "
+            "By default, the sizes of the mera_ru tasks are used: 506 500 201x3.",
         ),
     ] = None,
     accuracy: Annotated[
@@ -244,12 +254,17 @@ def power(
             min=0.0001,
             max=1.0,
             show_default=False,
-            help="The difference to detect, such as 0.03: print the number of documents needed.",
+            help="A difference to detect, such as 0.03. Its power and the number of documents needed are also printed.",
         ),
     ] = None,
     agreement: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="The share of documents on which the models succeed or fail together."),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="The share of documents on which the models succeed or fail together, as far as their accuracies "
+            "allow.",
+        ),
     ] = 0.5,
     icc: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="The correlation between two documents in a group.")
@@ -258,38 +273,40 @@ def power(
         int, typer.Option(min=1, help="The number of comparisons to correct for, such as 6 for all pairs of 4 models.")
     ] = 1,
 ) -> None:
-    """Estimate which difference between two models a run can detect, or how many documents a difference needs.
+    """Estimate the smallest difference between two models that a run can detect.
 
-    A comparison detects a difference if it finds it with a probability of 80% in the mean exact match over the tasks.
+    A difference is detectable if the comparison has 80% power for it. The compared score is the mean exact match over
+    the tasks. With --difference, also estimate the number of documents needed.
 
     \b
     Examples:
       mera-ru power
       mera-ru power --accuracy 0.3 --difference 0.02
       mera-ru power 60 60 20x3
-    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    """  # noqa: D301 (\b tells click not to rewrap the block)
     from mera_ru_tasks.compare import power as planning
 
     sizes = [_size(text) for text in size] if size else list(planning.MERA_RU)
     options = {"agreement": agreement, "icc": icc, "comparisons": comparisons}
-    subject = f"{_list(sizes)} documents, accuracy {accuracy:g}"
+    subject = f"With {_list(sizes)} documents and an accuracy of {accuracy:g}, a comparison"
     seen = planning.detectable(sizes, accuracy, **options)
     if seen is None:
-        say(f"{subject}: this comparison cannot detect any difference.")
+        say(f"{subject} cannot detect any difference.")
     else:
-        say(f"{subject}: this comparison can detect {100 * seen:.1f} points.")
+        say(f"{subject} can detect a difference of {100 * seen:.1f} points.")
     if difference is None:
         return
     if difference > 1 - accuracy:
         raise typer.BadParameter(
-            f"a model cannot be better than {accuracy:g} by {difference:g}, because scores end at 1",
+            f"an accuracy of {accuracy:g} plus a difference of {difference:g} exceeds the highest score, 1",
             param_hint="--difference",
         )
     points = f"{100 * difference:g}"
     found = planning.power(sizes, accuracy, difference, **options)  # type: ignore[arg-type]
-    say(f"It finds a difference of {points} points with a probability of {found:.0%}.")
+    say(f"The probability of detecting a difference of {points} points is {found:.0%}.")
     enough = planning.needed(sizes, accuracy, difference, **options)
-    say(f"To detect {points} points, run {_list(enough) if enough else 'over a thousand times as many'} documents.")
+    documents = _list(enough) if enough else "over a thousand times as many"
+    say(f"To detect a difference of {points} points, run {documents} documents.")
 
 
 def _size(text: str) -> Size:

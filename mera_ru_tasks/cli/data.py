@@ -1,4 +1,4 @@
-"""`mera-ru data check`, `fetch` and `show`."""
+"""Define the commands `mera-ru data check`, `fetch` and `show`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mera_ru_tasks.data.lint import Report
     from mera_ru_tasks.issues import Issue
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check, fetch and show the benchmarks' data.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check, fetch and show benchmark data.")
 
 
 class Format(str, Enum):
@@ -33,23 +33,25 @@ def check(
         typer.Argument(
             metavar="PATH|BENCHMARK",
             show_default=False,
-            help="A data folder, one benchmark's folder, the YAML file of a custom task, or the name of a benchmark or "
-            "task (its data are found as in a run: MERA_RU_DATA, otherwise the hub).",
+            help="A data folder, the folder of one benchmark, the YAML file of a custom task, or the name of a "
+            "benchmark or task. For a name, the data come from MERA_RU_DATA if it is set, otherwise from the hub.",
         ),
     ],
     benchmark: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The benchmark in the folder PATH, if the folder's name does not show it."),
+        typer.Option(
+            metavar="NAME", help="The benchmark of the folder PATH, if it cannot be inferred from the folder's name."
+        ),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="Text for people or JSON for machines.")] = Format.table,
+    format: Annotated[Format, typer.Option("--format", help="Tables for people, or JSON for programs.")] = Format.table,
     counts: Annotated[
-        bool, typer.Option("--counts", help="Show what the data contain even if there are no issues.")
+        bool, typer.Option("--counts", help="Show statistics of the data even if there are no issues.")
     ] = False,
 ) -> None:
-    """Check every row of the data, and count their contents.
+    """Check every row of the data, and show statistics.
 
-    Errors stop a run; if there are any, all are listed and the exit status is 1. Warnings do not stop a run. If there
-    are no issues, one line is printed.
+    All issues are listed. Errors stop a run, and they set the exit status of this command to 1. Warnings do not stop a
+    run. If there are no issues, one line is printed.
 
     \b
     Examples:
@@ -57,7 +59,7 @@ def check(
       mera-ru data check ~/mera-data/RussianRegions --format json
       mera-ru data check riddles_closed
       mera-ru data check my_tasks/city_quiz.yaml
-    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    """  # noqa: D301 (\b tells click not to rewrap the block)
     from mera_ru_tasks.data.lint import check_data
     from mera_ru_tasks.data.load import find_sources
     from mera_ru_tasks.issues import errors
@@ -76,20 +78,20 @@ def check(
 def fetch(
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", show_default=False, help="The benchmark's name.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="The data folder to save it in.", show_default=False)
+        Path, typer.Option("--output", "-o", metavar="DIR", help="The data folder to save to.", show_default=False)
     ],
     revision: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             envvar="MERA_RU_REVISION",
-            help="A branch, tag or commit of the hub dataset; default: the newest.",
+            help="A branch, tag or commit of the hub dataset. By default, the newest commit is used.",
         ),
     ] = None,
 ) -> None:
-    """Save a hub dataset for offline machines.
+    """Download a hub dataset to a folder, for use on offline machines.
 
-    The files have the authors' layout. dataset_meta.json contains the revision and SHA256SUMS the checksums, which
+    The files have the authors' layout. dataset_meta.json contains the revision. SHA256SUMS contains checksums, which
     `mera-ru data check` verifies.
 
     \b
@@ -102,10 +104,10 @@ def fetch(
 
     saved = save(to_fetch(benchmark), output, revision)
     rows = ", ".join(f"{count} rows in {split}" for split, count in saved.rows.items())
-    say(f"Saved {saved.folder}: {rows}, revision {saved.revision}.")
+    say(f"Saved revision {saved.revision} to {saved.folder}: {rows}.")
     for name, digest in saved.checksums.items():
         say(f"{digest}  {name}")
-    say(f"To run on it: MERA_RU_DATA={output}. To check it: mera-ru data check {saved.folder}")
+    say(f"To run on these data, set MERA_RU_DATA={output}. To check them, run: mera-ru data check {saved.folder}")
 
 
 @app.command()
@@ -115,24 +117,28 @@ def show(
         typer.Argument(
             metavar="BENCHMARK",
             show_default=False,
-            help="The name of a benchmark or task, or the YAML file of a custom task; "
-            "enantiosemy_sample_prefill shows the shipped data with the marker.",
+            help="The name of a benchmark or task, or the YAML file of a custom task. For example, "
+            "enantiosemy_sample_prefill shows the sample data with the prefilled marker.",
         ),
     ],
     identity: Annotated[
-        int | None, typer.Option("--id", metavar="N", help="The document's id; default: the first of the test split.")
+        int | None,
+        typer.Option("--id", metavar="N", help="The document's id. By default, the first test document is shown."),
     ] = None,
     response: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A model's response, to show its extracted answer and scores.")
+        str | None, typer.Option(metavar="TEXT", help="A response from which to extract the answer, and to score.")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", envvar="MERA_RU_DATA", help="The data folder; default: the hub dataset."),
+        typer.Option(
+            metavar="DIR", envvar="MERA_RU_DATA", help="The data folder. By default, the hub dataset is used."
+        ),
     ] = None,
 ) -> None:
-    """Show a document as in a run.
+    """Show a document as it appears in a run.
 
-    You see the rendered prompt, the reference and, with --response, the extracted answer and its scores.
+    The output contains the rendered prompt and the reference answer. With --response, it also contains the extracted
+    answers and the scores.
 
     \b
     Examples:
@@ -149,14 +155,14 @@ def show(
     meta = {name: value for name, value in doc["meta"].items() if value is not None}
     _section("meta", ", ".join(f"{name} {value}" for name, value in meta.items()))
     _section("prompt", render(doc, prefix))
-    _section("reference", doc["outputs"].strip() or "(closed: the document gets no score)")
+    _section("reference", doc["outputs"].strip() or "(closed, so the document gets no score)")
     if response is not None:
         scores = score_response(doc, response, prefix=prefix)
         _section("response", response)
         found = scores.extraction
-        _section("strict-match reads", "\n".join(map(repr, candidates(response))))
+        _section("strict-match answers", "\n".join(map(repr, candidates(response))))
         _section("strict-match scores", _scores(scores.strict))
-        _section("flexible-extract reads", repr(found.answer) if found.answer else "no unambiguous answer")
+        _section("flexible-extract answer", repr(found.answer) if found.answer else "no unambiguous answer")
         _section("flexible-extract reason", f"{found.code}: {found.clause!r}" if found.clause else found.code)
         _section("flexible-extract scores", _scores(scores.flexible))
 
@@ -167,7 +173,7 @@ def _section(title: str, text: str) -> None:
 
 def _scores(scores: Mapping[str, Any]) -> str:
     plain = {name: value for name, value in scores.items() if isinstance(value, (int, float))}
-    return ", ".join(f"{name} {value:g}" for name, value in plain.items()) or "none, since there is no reference"
+    return ", ".join(f"{name} {value:g}" for name, value in plain.items()) or "none, because there is no reference"
 
 
 def _print(report: Report, *, counts: bool) -> None:
@@ -223,22 +229,23 @@ def _statistics_lines(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
         (
             "rows",
             "; ".join(
-                f"{split} {rows[split]}{invalid.get(split, '')}, without a reference {closed[split]}" for split in rows
+                f"{split}: {rows[split]}{invalid.get(split, '')}, of which {closed[split]} have no reference"
+                for split in rows
             ),
         )
     ]
     for kind, sizes in statistics["types"].items():
         name = "test set" if kind == "all" else f"type {kind}"
-        lines.append((name, f"test {sizes['test']}, according to the card {sizes['card']}; shots {sizes['shots']}"))
+        lines.append((name, f"test: {sizes['test']} (data card: {sizes['card']}); shots: {sizes['shots']}"))
     lines += [
         (f"{title} ({answers_of})", _counts(statistics[name]))
-        for name, title in (("letters", "right letters"), ("answers", "rows by number of answers"))
+        for name, title in (("letters", "correct letters"), ("answers", "rows by number of answers"))
         if any(statistics.get(name, {}).values())
     ]
     if "groups" in statistics:
         lines.append(("groups by size", _counts(statistics["groups"])))
     for kind, counts in statistics["prompts"].items():
-        name = "rows of each prompt" + ("" if kind == "all" else f", type {kind}")
+        name = "rows per prompt" + ("" if kind == "all" else f", type {kind}")
         lines.append((name, ", ".join(map(str, counts[:12])) + (", …" if len(counts) > 12 else "")))
     return lines
 

@@ -1,4 +1,4 @@
-"""`mera-ru score` and `mera-ru judge`: new scores for logged responses."""
+"""Define the commands `mera-ru score` and `mera-ru judge`, which rescore logged responses."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ References = Annotated[
         metavar="DIR",
         exists=True,
         file_okay=False,
-        help="Take the reference answers from this data folder, joined by id; default: those in the logs.",
+        help="A data folder with reference answers, which are matched by id. By default, those in the logs are used.",
     ),
 ]
 
 
 def score(run: Runs, data: References = None) -> None:
-    """Score logged responses again, without the model and without a judge.
+    """Rescore logged responses, without running the model or a judge.
 
-    Use this if reference answers arrived after the run, or for logs from an earlier release. The run must have kept its
-    responses (--log_samples). Writes scored_TASK_DATE.jsonl and scored_results_DATE.json next to the logs.
+    Use this command if you received the reference answers after the run, or if the logs come from an earlier release.
+    The evaluation must have been run with --log_samples. The command writes scored_TASK_DATE.jsonl and
+    scored_results_DATE.json next to the logs.
 
     \b
     Example:
       mera-ru run --model hf --model_args pretrained=MODEL --tasks mera_ru --apply_chat_template \\
           --output_path results
       mera-ru score results --data DIR
-    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    """  # noqa: D301 (\b tells click not to rewrap the block)
     from mera_ru_tasks.logs import rescore, sidecar
 
     logs = rescore.our_logs(run, say)
@@ -55,7 +56,7 @@ def score(run: Runs, data: References = None) -> None:
     closed = {item.log.task: sum(not row.scores for row in item.rows) // 2 for item in rescored}
     if not any(row.scores for item in rescored for row in item.rows):
         raise DataError(
-            "None of the documents has a reference answer, so there is nothing to score. Name data with "
+            "None of the documents has a reference answer, so there is nothing to score. Pass a data folder with "
             "answers: --data DIR."
         )
     files = sidecar.write(rescored, "scored", {}, say)
@@ -63,8 +64,8 @@ def score(run: Runs, data: References = None) -> None:
     for task, number in closed.items():
         if number:
             say(
-                f"{task}: {number} documents have no reference answer, so they get no score. Name data with answers: "
-                "--data DIR."
+                f"{task}: {number} documents have no reference answer, so they get no score. To score them, pass a "
+                "data folder with answers: --data DIR."
             )
     say("\n".join(f"Wrote {file}" for file in files))
     if not complete:
@@ -74,16 +75,17 @@ def score(run: Runs, data: References = None) -> None:
 def judge(run: Runs, data: References = None) -> None:
     """Judge logged responses with an LLM, without running the model again.
 
-    The judge is any server that speaks OpenAI's chat protocol. Name it in LM_EVAL_JUDGE_API_BASE and
-    LM_EVAL_JUDGE_MODEL, and its key, if it needs one, in LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The run must have
-    kept its responses (--log_samples). Verdicts are saved as they arrive, so a second call asks only for missing ones.
-    Writes judged_JUDGE_TASK_DATE.jsonl and judged_results_JUDGE_DATE.json next to the logs.
+    The judge can be a model on any server with an OpenAI-compatible chat API. Set the server's address in
+    LM_EVAL_JUDGE_API_BASE and the model's name in LM_EVAL_JUDGE_MODEL. If the server needs a key, set it in
+    LM_EVAL_JUDGE_API_KEY or OPENAI_API_KEY. The evaluation must have been run with --log_samples. Verdicts are saved
+    as they arrive, so running the command again requests only the missing ones. The command writes
+    judged_JUDGE_TASK_DATE.jsonl and judged_results_JUDGE_DATE.json next to the logs.
 
     \b
     Example:
       export LM_EVAL_JUDGE_API_BASE=http://localhost:8000/v1 LM_EVAL_JUDGE_MODEL=JUDGE
       mera-ru judge results
-    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    """  # noqa: D301 (\b tells click not to rewrap the block)
     from mera_ru_tasks.judge import config
     from mera_ru_tasks.judge.config import judge_facts
     from mera_ru_tasks.logs import rescore, sidecar
@@ -104,22 +106,22 @@ def judge(run: Runs, data: References = None) -> None:
 
 
 def _note_unused_data(logs: Sequence[TaskLog], data: Path | None) -> None:
-    """Print the logs for which `--data` is not used: those of the shipped sample tasks."""
+    """Print a note with the names of the tasks that ignore `--data`: the shipped sample tasks."""
     from mera_ru_tasks.logs.rescore import has_shipped_data
 
     shipped = sorted({log.task for log in logs if has_shipped_data(log)})
     if data is not None and shipped:
-        say(f"Note: --data is not used for {', '.join(shipped)}, whose data are part of the package.")
+        say(f"Note: --data is not used for {', '.join(shipped)}, because their data are part of the package.")
 
 
 def _read_usable_responses(logs: Sequence[TaskLog]) -> tuple[list[Responses], bool]:
-    """Read the logs' responses, and print issues in the logs to standard error.
+    """Read the responses in logs, and print the issues of the logs to standard error.
 
     Returns:
-        The responses of the logs whose numbers may be shown, and True if no log was left out.
+        The responses in the logs without errors, and True if no log has an error.
 
     Raises:
-        RunError: no log is usable.
+        RunError: every log has an error.
     """
     from mera_ru_tasks.logs.rescore import read_responses
 
@@ -128,13 +130,13 @@ def _read_usable_responses(logs: Sequence[TaskLog]) -> tuple[list[Responses], bo
         print(printable(f"{issue.severity.capitalize()}: {issue}"), file=sys.stderr)
     usable = [one for one in found if not errors(one.issues)]
     if not usable:
-        raise RunError("No log can be scored; see the messages above.")
+        raise RunError("None of the logs can be used. See the messages above.")
     return usable, len(usable) == len(found)
 
 
 @contextlib.contextmanager
 def _shown_log() -> Iterator[None]:
-    """Show the final lines and warnings, which lm-eval's log shows during a run."""
+    """Print the package's log messages to standard error; during a run, lm-eval prints them."""
     logger = logging.getLogger("lm_eval.mera_ru_tasks")
     handler, level = _StandardError(), logger.level
     logger.addHandler(handler)

@@ -1,4 +1,4 @@
-"""`mera-ru submit`."""
+"""Define the command `mera-ru submit`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def submit(
         typer.Option(
             metavar="DIR",
             envvar="MERA_RU_DATA",
-            help="The data to check ids and questions against; default: a copy of the hub dataset on this machine.",
+            help="The data folder against which ids and questions are checked. By default, the local copy of the hub "
+            "dataset is used.",
         ),
     ] = None,
     task: Annotated[
@@ -48,24 +49,26 @@ def submit(
         ),
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Pack the existing parts even if others are missing.")
+        bool, typer.Option("--partial", help="Pack the archive even if tasks or responses are missing.")
     ] = False,
     into: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep the other tasks of this archive, from any tool, and add the run's tasks or replace them.",
+            help="Copy the other tasks from this archive, which any tool may have created.",
         ),
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Check a submission archive from any tool, instead of packing one."),
+        typer.Option(
+            metavar="FILE", help="Check this archive, which any tool may have created, instead of packing a new one."
+        ),
     ] = None,
 ) -> None:
     """Pack a leaderboard submission, or check one.
 
-    The run must contain the tasks enantiosemy, riddles_closed and russian_regions, zero-shot and greedy, with
-    --log_samples and --output_path. Everything is checked before the archive is written.
+    The run must contain the tasks enantiosemy, riddles_closed and russian_regions. It must be zero-shot and greedy, and
+    use --log_samples and --output_path. Everything is checked before the archive is written.
 
     \b
     Examples:
@@ -75,14 +78,14 @@ def submit(
       mera-ru submit --check submission.zip
       mera-ru submit results --into others.zip -o full.zip
       mera-ru submit results --task city_quiz -o city_quiz.zip
-    """  # noqa: D301 (\b, for the help's layout, is the control character)
+    """  # noqa: D301 (\b tells click not to rewrap the block)
     if check is not None:
         if run or into:
-            raise typer.BadParameter("it checks one archive; omit RUN and --into", param_hint="--check")
+            raise typer.BadParameter("this option cannot be combined with RUN or --into", param_hint="--check")
         _check(check, data, task or [])
         return
     if not run:
-        raise typer.BadParameter("name lm-eval's output folder, or an archive with --check", param_hint="RUN")
+        raise typer.BadParameter("pass lm-eval's output folder, or check an archive with --check", param_hint="RUN")
     _pack(run, output, model, data, task or [], partial, into)
 
 
@@ -108,7 +111,7 @@ def _pack(
     stopping = draft.stopped_by(partial)
     if stopping:
         is_incomplete = all(issue.code in INCOMPLETE_CODES for issue in stopping) and draft.answers
-        way_out = " To pack the existing parts anyway, add --partial." if is_incomplete else ""
+        way_out = " To pack the available responses anyway, add --partial." if is_incomplete else ""
         say(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)
     archive, issues = pack.build_into(into, draft.answers) if into else (pack.build(draft.answers), [])
@@ -117,16 +120,16 @@ def _pack(
     pack.write(archive, output)
     say(f"\nWrote {output}.")
     if draft.stopped_by(partial=False):
-        say("The archive is incomplete (see above). The leaderboard rejects incomplete archives: complete it first.")
+        say("The archive is incomplete (see above). Complete it first: the leaderboard rejects incomplete archives.")
         return
     if into is None and not tasks:
-        say("MERA Text 2.0 has twelve tasks. To add these to an archive with the others, use --into FILE.")
+        say("MERA Text 2.0 has twelve tasks. To add these tasks to an archive of the others, use --into FILE.")
     if tasks and into is None:
-        say("It has the form of a leaderboard submission, for the holder of your dataset's answers.")
+        say("The archive has the leaderboard's format. Send it to whoever has the reference answers of your dataset.")
         return
     say(
-        f"Next: sign in at https://mera.a-ai.ru, start a submission, describe the model and upload {output}. "
-        f"`mera-ru submit --check {output}` checks the file again, as the leaderboard's scorer does."
+        f"Next, sign in at https://mera.a-ai.ru, start a submission, describe the model and upload {output}. To check "
+        f"the file again as the leaderboard's scorer does, run `mera-ru submit --check {output}`."
     )
 
 

@@ -1,4 +1,4 @@
-"""`mera-ru run`, `tasks`, `path` and `doctor`: run the tasks, list them, and check the installation."""
+"""Define the commands `mera-ru run`, `tasks`, `path` and `doctor`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def path() -> None:
-    """Print the folder of the task YAML files.
+    """Print the path of the folder with the task YAML files.
 
-    A plain installation does not need it, because lm-eval finds the tasks by itself.
+    After a normal installation you do not need it, because lm-eval finds the tasks automatically.
 
     \b
     Example:
@@ -34,9 +34,9 @@ def path() -> None:
 
 
 def tasks() -> None:
-    """List the tasks with the source of their data and the number of documents.
+    """List the tasks with their data source and number of documents.
 
-    The data are found as in a run: MERA_RU_DATA, otherwise the hub. Nothing is downloaded.
+    As in a run, the data come from MERA_RU_DATA if it is set, otherwise from the hub. Nothing is downloaded.
 
     \b
     Example:
@@ -55,7 +55,7 @@ def tasks() -> None:
 
 
 def _describe(name: str, file: Path) -> tuple[str, str]:
-    """Return where a task's data come from and how many documents it has, or the tasks of a group."""
+    """Return the data source and the number of documents of a task, or the task names of a group."""
     from mera_ru_tasks.data.benchmarks import scored_split
     from mera_ru_tasks.data.load import find_source_by_name
     from mera_ru_tasks.paths import read_task_file
@@ -71,12 +71,12 @@ def _describe(name: str, file: Path) -> tuple[str, str]:
 
 
 def _data(source: Source, split: str, *, shipped: bool = False) -> tuple[str, str]:
-    """Return a source's name and its number of rows in a split, without network."""
+    """Return the name of a data source and its number of rows in a split, without network access."""
     if source.folder is not None:
         rows = source.read()[0].get(split)
         return "part of the package" if shipped else str(source.folder), str(len(rows[1])) if rows else "–"
     if source.benchmark.hub is None:
-        return "not on the hub: set MERA_RU_DATA", "–"
+        return "not on the hub; set MERA_RU_DATA", "–"
     cached = source.read_hub_cache()
     if cached and split in cached[0]:
         return f"hub: {source.location}, downloaded", str(len(cached[0][split][1]))
@@ -86,22 +86,22 @@ def _data(source: Source, split: str, *, shipped: bool = False) -> tuple[str, st
 
 # --- doctor ----------------------------------------------------------------------------------------------------------
 
-# The purpose of each package.
+# The purpose of each package, and the extra to install for it.
 _PACKAGES = {
     "lm-eval": "runs",
     "datasets": "data",
-    "transformers": "models on this machine: mera-ru-tasks[hf]",
-    "torch": "models on this machine: mera-ru-tasks[hf]",
-    "tenacity": "models behind a server: mera-ru-tasks[api]",
-    "openai": "the LLM judge: mera-ru-tasks[judge]",
-    "matplotlib": "plots: mera-ru-tasks[report]",
+    "transformers": "local models; install mera-ru-tasks[hf]",
+    "torch": "local models; install mera-ru-tasks[hf]",
+    "tenacity": "models on a server; install mera-ru-tasks[api]",
+    "openai": "the LLM judge; install mera-ru-tasks[judge]",
+    "matplotlib": "plots; install mera-ru-tasks[report]",
 }
 
 
 def doctor() -> None:
     """Check the installation and the settings: versions, start-up hook, data, judge and caches.
 
-    Nothing is downloaded, and no server is contacted. The exit status is 1 if there is something to fix.
+    Nothing is downloaded, and no server is contacted. If there is something to fix, the exit status is 1.
 
     \b
     Example:
@@ -135,16 +135,16 @@ def _versions() -> Iterator[str | Issue]:
 def _hook() -> Iterator[str | Issue]:
     off = is_autoload_off()
     if any(type(finder).__name__ == "MeraRuTasksFinder" for finder in sys.meta_path) and not off:
-        yield "`lm_eval` finds the tasks by itself"
+        yield "`lm_eval` finds the tasks automatically"
         return
     why = "MERA_RU_NO_AUTOLOAD is set" if off else "the start-up hook mera_ru_tasks_autoload.pth did not run"
     yield Issue(
         "no-hook",
         "error",
         "",
-        f"`lm_eval` does not find the tasks: {why}",
-        'Install the package with pip into this environment, or add `--include_path "$(mera-ru path)"`, or use '
-        "`mera-ru run`; in Python write `import mera_ru_tasks`.",
+        f"`lm_eval` cannot find the tasks because {why}",
+        'Install the package with pip in this environment, add `--include_path "$(mera-ru path)"`, or use '
+        "`mera-ru run`. In Python, write `import mera_ru_tasks`.",
     )
 
 
@@ -156,8 +156,8 @@ def _sources() -> Iterator[str | Issue]:
     yield f"MERA_RU_DATA is {named}" if named else "MERA_RU_DATA is not set, so the data come from the hub"
     for benchmark in BENCHMARKS.values():
         try:
-            place, rows = _data(find_source(benchmark), "test")
-            yield f"{benchmark.name}: {place}; documents: {rows}"
+            origin, rows = _data(find_source(benchmark), "test")
+            yield f"{benchmark.name}: {origin}; documents: {rows}"
         except DataError as error:
             if named and benchmark in LEADERBOARD:
                 hint = f"To check every row, run `mera-ru data check {named}`."
@@ -177,27 +177,29 @@ def _judge() -> Iterator[str | Issue]:
     if settings is None:
         yield "not configured"
         return
-    yield f"{settings.model} at {settings.api_base}; a run asks a test question first"
+    yield f"{settings.model} at {settings.api_base}; each run begins with a test question"
     size = f"{settings.cache.stat().st_size:,} bytes" if settings.cache.is_file() else "not created yet"
-    yield f"cache of verdicts: {settings.cache}, {size}"
+    yield f"verdict cache: {settings.cache}, {size}"
     existing = next(folder for folder in settings.cache.absolute().parents if folder.exists())
     if not os.access(settings.cache if settings.cache.is_file() else existing, os.W_OK):
         yield Issue(
-            "cache", "error", str(settings.cache), "no write permission", f"Name another file in {config.CACHE}."
+            "cache", "error", str(settings.cache), "no write permission", f"Set {config.CACHE} to another file."
         )
 
 
-# lm-eval parses everything after `run`, `--help` too.
+# lm-eval parses everything after `run`, including `--help`.
 RUN_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
 def run(
     context: typer.Context,
     no_log_samples: Annotated[
-        bool, typer.Option("--no-log-samples", help="Do not keep the responses even if --output_path is given.")
+        bool, typer.Option("--no-log-samples", help="Do not log the responses, even if --output_path is set.")
     ] = False,
 ) -> None:
-    """Run lm-eval on these tasks: `lm_eval run` with a faster start, because it skips lm-eval's other tasks.
+    """Run lm-eval on the tasks of this package.
+
+    The command takes the options of `lm_eval run`. It starts faster because it does not load lm-eval's own tasks.
 
     \b
     Example:

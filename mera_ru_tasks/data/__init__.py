@@ -1,1 +1,1 @@
-"""Benchmarks and their data: load, check, summarize and fetch them."""
+"""Define the benchmarks, and load, check, summarize and fetch their data."""

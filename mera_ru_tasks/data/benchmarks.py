@@ -1,4 +1,4 @@
-"""Define each benchmark: its names, fields, types and answer formats. Source: the MERA dataset cards."""
+"""Define the names, fields, types and answer formats of each benchmark, as stated in the MERA dataset cards."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from mera_ru_tasks.textutil import suggest
 
 @dataclass(frozen=True)
 class AnswerFormat:
-    """The form of a document's answer; extraction and scores need to know nothing else about a task.
+    """The format of a document's answer. Extraction and scoring need no other information about a task.
 
     Attributes:
         choices: the option letters, in order; empty if the answer is a word or a phrase.
         max_choices: the largest number of letters in an answer; 0 for a phrase.
         with_phrase: True if a phrase follows the letter (`Б; лужа`).
-        whole: True if a reference without letters is one text; False if it lists accepted answers, separated by `;`.
-        options: how the names of the inputs with the options' texts begin.
+        whole: True if a reference without letters is one text; False if it is a list of accepted answers, separated
+            by `;`.
+        options: the prefix of the names of the option inputs.
     """
 
     choices: str = ""
@@ -32,11 +33,11 @@ class AnswerFormat:
 
     @property
     def is_list(self) -> bool:
-        """Return True if a reference lists accepted answers, separated by `;`."""
+        """Return True if a reference is a list of accepted answers, separated by `;`."""
         return not self.choices and not self.whole
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the format in the form stored in documents: `whole` and `options` only if they are not the usual."""
+        """Return the format as the dictionary in documents, with `whole` and `options` only if not the default."""
         return {
             name: value
             for name, value in vars(self).items()
@@ -49,17 +50,17 @@ class AnswerFormat:
         return _answer_format(**doc["answer_format"])
 
     def option_names(self, inputs: Iterable[str]) -> list[str]:
-        """Return the names of the inputs with the options' texts, in the order of their letters; empty if some lack."""
+        """Return the names of the option inputs in the order of the letters, or an empty list if one is missing."""
         names = option_names(inputs, self.options)[: len(self.choices)]
         return names if len(names) == len(self.choices) else []
 
 
 def option_names(inputs: Iterable[str], prefix: str) -> list[str]:
-    """Return the names of the inputs that hold options, in alphabetical order."""
+    """Return the names of the option inputs in alphabetical order."""
     return sorted(name for name in inputs if name.startswith(prefix))
 
 
-# A run has few formats and needs them several times for each document.
+# A run has only a few formats, but needs them several times for each document.
 _answer_format = functools.lru_cache(AnswerFormat)
 
 PHRASE = AnswerFormat()
@@ -71,23 +72,23 @@ ONE_OF_FOUR_WITH_UNIT = AnswerFormat("АБВГ", max_choices=1, with_phrase=True
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One dataset: of MERA Text 2.0, or a custom one in the same format (see `custom`).
+    """A dataset of MERA Text 2.0, or a custom dataset in the same format (see `custom`).
 
     Attributes:
-        name: our name, also the name of its folder in a local data folder.
-        title: the authors' name, which is the name of their folder and of the submission file.
-        hub: the dataset's name on the Hugging Face hub; None if it is not on the hub.
-        folders: the names of its folder in a local data folder, in any case.
-        inputs: the `inputs` fields that every row must fill.
-        meta: the integer `meta` fields that every row must have, besides `id`.
-        type_field: the `meta` field that holds a row's type; None if there are no types.
-        formats: the answer format for each type; None is the key for all other types, or for all rows if there are no
-            types.
-        test_size: the number of test rows of each type according to the card.
-        path: the folder of a custom dataset, which needs no data folder around it.
-        options: how the option inputs' names begin, if rows have different numbers of options.
-        has_text_types: True if types are texts, which a custom dataset may have.
-        prompts: the prompts of a custom dataset, for rows without one.
+        name: the name in this package, which is also a name of the benchmark's folder in a data folder.
+        title: the authors' name, which is also the name of their folder and of the submission file.
+        hub: the name of the dataset on the Hugging Face hub; None if it is not on the hub.
+        folders: the lower-case names that the benchmark's folder in a data folder may have.
+        inputs: the names of the `inputs` fields that every row must fill.
+        meta: the names of the integer `meta` fields that every row must have, besides `id`.
+        type_field: the name of the `meta` field with the row's type; None if there are no types.
+        formats: a mapping from types to answer formats. The key None stands for all other types, or for all rows if
+            there are no types.
+        test_size: a mapping from types to the numbers of test rows in the data card.
+        path: the folder of a custom dataset, which contains the data files themselves.
+        options: the prefix of the names of the option inputs, if the number of options differs between rows.
+        has_text_types: True if types are strings, which only custom datasets can have.
+        prompts: the prompts of a custom dataset, for rows without a prompt.
     """
 
     name: str
@@ -106,7 +107,7 @@ class Benchmark:
 
     @property
     def grouped(self) -> bool:
-        """Return True if `meta.group_id` joins documents that are also scored as a group."""
+        """Return True if documents with the same `meta.group_id` are also scored as a group."""
         return "group_id" in self.meta
 
 
@@ -163,29 +164,31 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     benchmark.name: benchmark for benchmark in (ENANTIOSEMY, RIDDLES_CLOSED, RIDDLES_OPEN, RUSSIAN_REGIONS)
 }
 
-# The benchmarks in a leaderboard submission; the open riddles are for diagnosis only.
+# The benchmarks of a leaderboard submission. The open riddles are not among them, because they are only diagnostic.
 LEADERBOARD = (ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS)
 
-# The inputs of RussianRegions that belong to the prompt, not to the question (by its card).
+# The inputs of RussianRegions that, according to the data card, belong to the prompt and not to the question.
 PROMPT_BLOCKS = ("introduction", "task_formulation", "format_description")
 
-# Suffixes of task names after the benchmark's name: the shipped data, the prefilled marker, the scored split,
-# and options that are ranked instead of generating an answer.
+# The suffixes of task names: `sample` uses the shipped data, `prefill` ends the prompt with the marker, `shots` scores
+# the split `shots`, and `rank` ranks the options instead of generating an answer.
 VARIANTS = ("sample", "prefill", "shots", "rank")
 
 
 def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
-    """Split a task's name: `enantiosemy_sample_prefill` is Enantiosemy with the variants `sample` and `prefill`.
+    """Split the name of a task into its benchmark and variants.
+
+    For example, `enantiosemy_sample_prefill` is Enantiosemy with the variants `sample` and `prefill`.
 
     Returns:
-        The benchmark and the variants, in the name's order; None if the task does not belong to this package.
+        The benchmark, and the variants in the order of the name; None if the task does not belong to this package.
     """
     base = task
     variants: list[str] = []
     while base.rpartition("_")[2] in VARIANTS:
         base, _, variant = base.rpartition("_")
         variants.insert(0, variant)
-    if base == "riddles" and "sample" in variants:  # the shipped riddles do not belong to either set
+    if base == "riddles" and "sample" in variants:  # the shipped riddles belong to neither set
         base = RIDDLES_CLOSED.name
     return (BENCHMARKS[base], tuple(variants)) if base in BENCHMARKS else None
 
@@ -196,7 +199,7 @@ def scored_split(variants: Iterable[str]) -> str:
 
 
 def benchmark_named(name: str) -> Benchmark:
-    """Return the benchmark of this name; raise DataError if there is none."""
+    """Return the benchmark with this name, or raise DataError if there is none."""
     if name not in BENCHMARKS:
         raise DataError(f"There is no benchmark {name!r}. {suggest(name, BENCHMARKS)}")
     return BENCHMARKS[name]

@@ -1,7 +1,7 @@
-"""Read the rows of a benchmark from a local folder, in every common file format.
+"""Read the rows of a benchmark from a local folder, in any common file format.
 
-For each split a folder holds one of `test.json` (`{"data": [rows]}`, the authors' format), `test.jsonl`,
-`test.parquet` (also with the hub's shard names and in its `data/` folder) or a `save_to_disk` copy.
+A folder contains each split in one of these formats: `test.json` (`{"data": [rows]}`, the authors' format),
+`test.jsonl`, `test.parquet` (or shards named as on the hub, also in a folder `data`), or a `save_to_disk` copy.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SPLITS = ("test", "shots")
 
 
 def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
-    """Return the folder of `benchmark` in the data folder `root`, ignoring the case of its name.
+    """Return the folder of a benchmark in the data folder `root`; the case of the folder's name is ignored.
 
     Raises:
-        DataError: `root` is not a folder, or does not contain exactly one such folder.
+        DataError: `root` is not a folder, or does not contain exactly one folder of the benchmark.
     """
     _must_be_folder(root, _where_from(benchmark))
     for parent in data_folders(root):
@@ -39,21 +39,21 @@ def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
     names = ", ".join(sorted(path.name for path in root.iterdir())[:20]) or "nothing"
     wanted = " or ".join(f"`{name}`" for name in dict.fromkeys((benchmark.name, benchmark.title)))
     raise DataError(
-        f"The data folder {root} has no folder {wanted} for {benchmark.title}; it contains: {names}. "
+        f"The data folder {root} has no folder {wanted} for {benchmark.title}; it contains {names}. "
         f"{_where_from(benchmark)}"
     )
 
 
 def data_folders(root: Path) -> list[Path]:
-    """Return where the benchmarks' folders may be: in a data folder, or in `data` inside it, as in a repository."""
+    """Return the folders that may contain the benchmarks: the data folder and, as in a repository, `data` in it."""
     return [folder for folder in (root, root / "data") if folder.is_dir()]
 
 
 def dataset_folder(path: Path) -> Path:
-    """Return the folder that a custom task names for its dataset; raise DataError if it does not exist."""
+    """Return the folder of a custom task's dataset, with `~` expanded; raise DataError if it is not a folder."""
     folder = expanded(path)
-    start = "" if folder.is_absolute() else f"; a relative path starts at the current folder, {Path.cwd()}"
-    _must_be_folder(folder, f"Name the folder that holds test.json in the task's `mera_ru_path`{start}.")
+    start = "" if folder.is_absolute() else f" Relative paths start at the current folder, {Path.cwd()}."
+    _must_be_folder(folder, f"Set `mera_ru_path` to the folder that contains test.json.{start}")
     return folder
 
 
@@ -64,18 +64,18 @@ def _must_be_folder(path: Path, hint: str) -> None:
 
 
 def _where_from(benchmark: Benchmark) -> str:
-    hint = f"Put the benchmark's files into a folder `{benchmark.name}` in it"
+    hint = f"Put the files of the benchmark into a folder `{benchmark.name}` there"
     return hint + (", or unset MERA_RU_DATA to use the hub dataset." if benchmark.hub else ".")
 
 
 def read_splits(folder: Path) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
-    """Read the splits that `folder` holds.
+    """Read the splits in a folder.
 
     Returns:
-        For each split found, the file's path as text and its rows, unchanged; and warnings about the files.
+        A mapping from each split to the path of its file and its unchanged rows, and a list of warnings.
 
     Raises:
-        DataError: a file cannot be read or has another format, a part of a split is missing, or a split occurs twice.
+        DataError: a file cannot be read or has another format, a shard is missing, or a split occurs twice.
     """
     found: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []
@@ -97,7 +97,7 @@ def read_splits(folder: Path) -> tuple[dict[str, tuple[str, list[Any]]], list[Is
 
 
 def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
-    """Return the file formats of a split in `folder`: by the name of the format, its files in order."""
+    """Return a mapping from each file format of a split in `folder` to the files, in order."""
     single = (folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet"))
     forms = {path.name: [path] for path in single if path.is_file()}
     for location in (folder, folder / "data"):
@@ -109,13 +109,13 @@ def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
 
 
 def _whole(shards: list[Path], name: Path) -> list[Path]:
-    """Return the shards if none is missing; an incomplete test set would give a wrong score."""
+    """Return the shards, or raise DataError if one is missing, because the score would then be wrong."""
     wanted = int(shards[0].stem.rpartition("-")[2]) if shards[0].stem.rpartition("-")[2].isdecimal() else 0
     split = shards[0].name.partition("-")[0]
     if [shard.name for shard in shards] != [f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)]:
         raise DataError(
             f"{name}: there are {len(shards)} files, but their names say {wanted}. "
-            "Fetch the missing ones, or keep one set."
+            "Fetch the missing files, or keep only one set."
         )
     return shards
 
@@ -130,7 +130,7 @@ def _read_file(path: Path, issues: list[Issue]) -> list[Any]:
     content = _parse(text, path)
     rows = content.get("data") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
-        raise DataError(f'{path} contains no rows. Write it as {{"data": [row, …]}}.')
+        raise DataError(f'{path} contains no rows. Write the rows as {{"data": [row, …]}}.')
     if further := sorted(content.keys() - {"data"}) if isinstance(content, Mapping) else []:
         message = f"it has other keys besides `data`: {', '.join(further)}"
         issues.append(Issue("further-keys", "warning", Location(str(path)), message, "They are ignored."))
@@ -151,24 +151,24 @@ def _read_text(path: Path) -> str:
         guess = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw[:4] else "CP1251"
         raise DataError(
             f"{path} is not UTF-8: byte {error.start}, line {line}. "
-            f"Convert it, for instance with `iconv -f {guess} -t UTF-8`."
+            f"Convert it, for example with `iconv -f {guess} -t UTF-8`."
         ) from error
 
 
 def _parse(text: str, path: Path, line: int | None = None) -> Any:
-    """Parse a whole file, or one `line` of it."""
+    """Parse the JSON text of a file, or of line number `line` in the file."""
     location = f"{path}, line {line}" if line else str(path)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path} is not valid JSON: line {(line or 1) + error.lineno - 1}, column {error.colno}: {error.msg}. "
-            "Correct the file there."
+            "Correct the file."
         ) from error
     except ValueError as error:  # Python's error for an integer with too many digits
-        raise DataError(f"{location}: a number has too many digits. Write it shorter, or as a string.") from error
+        raise DataError(f"{location}: a number has too many digits. Shorten it, or write it as a string.") from error
     except RecursionError as error:
-        raise DataError(f"{location}: the JSON is nested too deeply to be a benchmark's row.") from error
+        raise DataError(f"{location}: the JSON is nested too deeply for a row. Correct the file.") from error
 
 
 def _read_parquet(path: Path) -> list[Any]:
@@ -183,7 +183,7 @@ def _read_parquet(path: Path) -> list[Any]:
 
 
 def _read_saved(folder: Path) -> dict[str, list[Any]]:
-    """Read a `save_to_disk` copy: a saved `DatasetDict`, or a saved `Dataset` in a folder for each split."""
+    """Read a `save_to_disk` copy, which is a `DatasetDict` or a folder with a `Dataset` for each split."""
     saved = [folder] if (folder / "dataset_dict.json").is_file() else []
     single = [folder / split for split in SPLITS if (folder / split / "state.json").is_file()]
     if not (saved or single):
@@ -195,28 +195,34 @@ def _read_saved(folder: Path) -> dict[str, list[Any]]:
             loaded = datasets.load_from_disk(str(folder))
             return {split: loaded[split].to_list() for split in SPLITS if split in loaded}
         return {path.name: datasets.load_from_disk(str(path)).to_list() for path in single}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:  # it does not validate its files
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as error:  # `datasets` does not validate the files
         raise DataError(f"{folder} is not a readable saved dataset: {error}. Save it again.") from error
 
 
 def fill_in_prompts(
     splits: dict[str, tuple[str, list[Any]]], prompts: Sequence[Any], origin: str, *, in_turn: bool = False
 ) -> tuple[dict[str, tuple[str, list[Any]]], list[Issue]]:
-    """Replace each `instruction` that is an index into the prompts with that prompt.
+    """Replace each `instruction` that is an index into the prompts with the prompt.
 
-    A prompt is a string, or an object with `instruction` and further text blocks; the blocks fill inputs of the
-    same name that are missing or empty in a row.
+    A prompt is a string, or an object with `instruction` and other text blocks. A block fills the input with the same
+    name if the input is missing or empty in a row.
 
     Args:
         splits: the rows as they are stored.
         prompts: the prompts.
-        origin: the file or setting with the prompts, for messages.
-        in_turn: True to assign the prompts in turn to rows without an instruction, in row order.
+        origin: the file or setting that contains the prompts, for messages.
+        in_turn: True to also assign the prompts, in turn, to rows without an instruction.
 
     Returns:
-        The splits with prompts, and an issue for each index without a prompt.
+        The splits with the prompts filled in, and an issue for each invalid index.
     """
-    known = f"its prompts are 0 to {len(prompts) - 1}" if prompts else "it contains no prompts"
+    known = f"it has prompts 0 to {len(prompts) - 1}" if prompts else "it contains no prompts"
     filled: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []
     for split, (file, rows) in splits.items():
@@ -230,8 +236,8 @@ def fill_in_prompts(
                 filled[split][1].append(_with_prompt(row, prompts[index]))
             else:
                 location = Location(file, number, row_id(row), "instruction")
-                message = f"{origin} has no prompt {index}, {known}"
-                hint = "Correct the index, or write the prompt itself into `instruction`."
+                message = f"{origin} has no prompt {index}; {known}"
+                hint = "Correct the index, or write the prompt itself in `instruction`."
                 issues.append(rule_issue("unknown-prompt", location, message, hint))
                 filled[split][1].append({**row, "instruction": "-"})
     return filled, issues
@@ -243,29 +249,29 @@ def has_prompt_indices(splits: Mapping[str, tuple[str, list[Any]]]) -> bool:
 
 
 def read_prompts(folder: Path) -> list[Any]:
-    """Read the prompts of a folder's dataset_meta.json.
+    """Read the prompts in the dataset_meta.json of a folder.
 
     Raises:
-        DataError: the file is missing or does not hold a list of prompts.
+        DataError: the file is missing or does not contain a list of prompts.
     """
     path = folder / "dataset_meta.json"
     if not path.is_file():
         raise DataError(
-            f"{path} is missing, but rows refer to prompts by their index in it. "
-            "Add the file, or write the prompt itself into `instruction`."
+            f"{path} is missing, but rows refer to prompts in it by index. "
+            "Add the file, or write the prompt itself in `instruction`."
         )
     content = _parse(_read_text(path), path)
     prompts = content.get("prompts") if isinstance(content, Mapping) else None
     if not are_prompts(prompts):
         raise DataError(
             f"{path}, field `prompts`: it is not a list of prompts. "
-            "Each prompt is a string or an object with `instruction`."
+            "Write each prompt as a string or an object with `instruction`."
         )
     return list(prompts or [])
 
 
 def are_prompts(value: Any) -> bool:
-    """Return True for a list of prompts, each a string or an object with `instruction`."""
+    """Return True if the value is a list in which each prompt is a string or an object with `instruction`."""
     return isinstance(value, list) and all(
         isinstance(prompt.get("instruction") if isinstance(prompt, Mapping) else prompt, str) for prompt in value
     )

@@ -1,4 +1,4 @@
-"""Read a benchmark's rows from the Hugging Face hub or its local cache; save them for machines without network."""
+"""Read the rows of a benchmark from the Hugging Face hub or its local cache, and save them for offline machines."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mera_ru_tasks.issues import DataError, Issue, Location
 from mera_ru_tasks.paths import sample_folder
 
 _WAYS_OUT = (
-    "You have three options: give this machine access to the hub, or to a mirror of it with HF_ENDPOINT, and set "
-    "HF_TOKEN if the dataset requires one; set MERA_RU_DATA to a folder with a copy in its subfolder `{}`; or run the "
-    "tasks on the data that the package ships, `--tasks mera_ru_sample`, which need no network. Set HF_HUB_OFFLINE=1 "
-    "to skip the retries."
+    "You have three options. (1) Give this machine access to the hub, or to a mirror set in HF_ENDPOINT, and set "
+    "HF_TOKEN if the dataset requires a token. (2) Set MERA_RU_DATA to a folder that contains a copy in the subfolder "
+    "`{}`. (3) Run the sample data in the package, which need no network: `--tasks mera_ru_sample`. To skip the "
+    "retries, set HF_HUB_OFFLINE=1."
 )
 
 
@@ -31,12 +31,12 @@ def read_hub(
     """Read the splits of a benchmark's hub dataset.
 
     Args:
-        benchmark: which one.
-        revision: a branch, tag or commit; None for the newest.
-        hint: what to do if the hub fails; `{}` is replaced by the benchmark's name.
+        benchmark: the benchmark to read.
+        revision: a branch, tag or commit; None for the newest commit.
+        hint: advice for the message if the hub cannot be read; `{}` is replaced with the benchmark's name.
 
     Returns:
-        For each split found, its location and its unchanged rows.
+        A mapping from each split to its location and its unchanged rows.
 
     Raises:
         DataError: the dataset is not on the hub, or cannot be loaded.
@@ -50,7 +50,7 @@ def read_hub(
 
 
 def hub_commit(benchmark: Benchmark, revision: str | None, *, hint: str) -> str:
-    """Return the commit of a hub dataset's revision, which identifies fixed data. Raises as `read_hub`."""
+    """Return the commit of a revision of a hub dataset. Raises the same errors as `read_hub`."""
     name = _hub_name(benchmark)
     from huggingface_hub import HfApi
 
@@ -60,9 +60,9 @@ def hub_commit(benchmark: Benchmark, revision: str | None, *, hint: str) -> str:
 
 
 def read_hub_cache(benchmark: Benchmark) -> dict[str, tuple[str, list[Any]]] | None:
-    """Read the newest copy that `datasets` has cached, without network; None if there is no copy.
+    """Read the newest copy in the cache of the library `datasets`, or return None if there is none.
 
-    The library's offline mode does the same, but cannot be switched on for one call.
+    No network is used. The library's offline mode has the same effect, but cannot be enabled for a single call.
     """
     if benchmark.hub is None:
         return None
@@ -79,15 +79,15 @@ def read_hub_cache(benchmark: Benchmark) -> dict[str, tuple[str, list[Any]]] | N
 def _hub_name(benchmark: Benchmark) -> str:
     if benchmark.hub is None:
         raise DataError(
-            f"{benchmark.title} is not on the hub. Set MERA_RU_DATA to a folder with a folder `{benchmark.name}` "
-            "that holds test.json."
+            f"{benchmark.title} is not on the hub. Set MERA_RU_DATA to a folder that contains "
+            f"{benchmark.name}/test.json."
         )
     return benchmark.hub
 
 
 @contextlib.contextmanager
 def _hub_errors(benchmark: Benchmark, revision: str | None, hint: str) -> Iterator[None]:
-    """Convert every failure of the hub into a DataError with a hint."""
+    """Convert every hub error into a DataError with a hint."""
     from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HTTPError  # from the installed HTTP client: requests or httpx
 
@@ -111,10 +111,10 @@ class Fetched:
     """A saved dataset.
 
     Attributes:
-        folder: its location.
+        folder: the folder with the saved files.
         revision: the commit that was saved.
-        rows: the number of rows in each split.
-        checksums: the files' SHA-256 sums by name.
+        rows: a mapping from each split to its number of rows.
+        checksums: a mapping from each file name to its SHA-256 checksum.
     """
 
     folder: Path
@@ -124,30 +124,32 @@ class Fetched:
 
 
 _FETCH_HINT = (
-    "Give this machine access to the hub, or to a mirror of it with HF_ENDPOINT, and set HF_TOKEN if the dataset "
-    "requires one. Or run this command on a machine that has access, and copy the folder here."
+    "Give this machine access to the hub, or to a mirror set in HF_ENDPOINT, and set HF_TOKEN if the dataset requires "
+    "a token. Or run this command on a machine that has access, and copy the folder here."
 )
-# In the format of the program `sha256sum`, so that `sha256sum --check SHA256SUMS` works too.
+# A file in the format of `sha256sum`, so that `sha256sum --check SHA256SUMS` also works.
 SUMS = "SHA256SUMS"
 
 
 def to_fetch(name: str) -> Benchmark:
-    """Return the benchmark for the name of a benchmark or task; raise DataError if it cannot be fetched."""
+    """Return the benchmark for the name of a benchmark or task, or raise DataError if it cannot be fetched."""
     benchmark, variants = benchmark_of_task(name) or (benchmark_named(name), ())
     if "sample" in variants:
-        raise DataError(f"The data of {name} are in the package, so there is nothing to fetch: {sample_folder()}.")
+        raise DataError(f"The data of {name} are part of the package and need not be fetched: {sample_folder()}.")
     if benchmark.hub is None:
-        raise DataError(f"{benchmark.title} is not on the hub, so it cannot be fetched. Copy it yourself.")
+        raise DataError(f"{benchmark.title} is not on the hub, so it cannot be fetched. Copy the data by hand.")
     return benchmark
 
 
 def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetched:
-    """Save a benchmark's hub dataset as `root/TITLE`, a folder in a data folder that MERA_RU_DATA can name.
+    """Download a benchmark's dataset from the hub to `root/TITLE`.
+
+    To use the copy in a run, set MERA_RU_DATA to `root`.
 
     Args:
-        benchmark: which one.
-        root: the data folder, created if it does not exist.
-        revision: a branch, tag or commit; default: the newest.
+        benchmark: the benchmark to download.
+        root: the data folder, which is created if it does not exist.
+        revision: a branch, tag or commit; None for the newest commit.
 
     Raises:
         DataError: the dataset cannot be loaded, or the folder exists.
@@ -158,7 +160,7 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
     commit = hub_commit(benchmark, revision, hint=_FETCH_HINT)
     splits = read_hub(benchmark, commit, hint=_FETCH_HINT)
     root.mkdir(parents=True, exist_ok=True)
-    # An incomplete folder must not look complete.
+    # Write to a temporary folder, so that an incomplete folder never has the final name.
     unfinished = Path(tempfile.mkdtemp(prefix=f".{benchmark.title}-", dir=root))
     try:
         rows = {split: [_without_absent(row) for row in rows] for split, (_, rows) in splits.items()}
@@ -177,7 +179,10 @@ def fetch(benchmark: Benchmark, root: Path, revision: str | None = None) -> Fetc
 
 
 def _without_absent(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove inputs that are null because only other rows have them: the hub stores rows in columns."""
+    """Remove null values from the objects in a row.
+
+    The hub stores rows in columns, so a field that only other rows have is null.
+    """
     return {
         name: {key: part for key, part in value.items() if part is not None} if isinstance(value, Mapping) else value
         for name, value in row.items()
@@ -191,7 +196,7 @@ def _write_sums(folder: Path, names: Sequence[str]) -> dict[str, str]:
 
 
 def check_files(folder: Path) -> Iterator[Issue]:
-    """Report files that differ from the folder's checksums, if it has any."""
+    """Report files that differ from the checksums in the folder, if there are checksums."""
     known = folder / SUMS
     if not known.is_file():
         return
@@ -205,7 +210,7 @@ def check_files(folder: Path) -> Iterator[Issue]:
             yield Issue("missing-file", "error", location, message, "Fetch the data again.")
         elif _sum(folder / name) != digest:
             location, message = Location(str(folder / name)), f"it differs from its checksum in {SUMS}"
-            hint = f"Fetch the data again; if the change is yours, delete {SUMS}."
+            hint = f"Fetch the data again, or delete {SUMS} if you changed the file yourself."
             yield Issue("changed-file", "error", location, message, hint)
 
 

@@ -1,4 +1,4 @@
-"""Check a benchmark's data: report errors, suspicious rows that a run accepts, and counts compared with the card."""
+"""Check the data of a benchmark: report errors, likely mistakes in valid rows, and sizes that differ from the card."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _LATIN, _CYRILLIC = re.compile("[A-Za-z]"), re.compile("[А-Яа-яЁё]")
 
 
 def lint(rows: Sequence[PlacedRow], benchmark: Benchmark) -> list[Issue]:
-    """Return a warning for each mistake in valid rows; the same mistake in several rows is one issue with a count."""
+    """Return warnings about likely mistakes in valid rows; several rows with the same mistake share one warning."""
     return _merge(issue for check in _CHECKS for issue in check(rows, benchmark))
 
 
 def check_size(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
-    """Compare the size of the test split with the card. This makes sense only if every row is valid."""
+    """Warn if the size of the test split differs from the data card. Call this only if every row is valid."""
     test = [row for row in rows if row.split == "test"]
     counts = Counter(row.kind(benchmark) for row in test)
     card = {"all" if kind is None else str(kind): size for kind, size in benchmark.test_size.items()}
     differing = [kind for kind, size in card.items() if counts[kind] != size]
     if test and differing:
         sizes = "; ".join(
-            f"{'' if kind == 'all' else f'type {kind}: '}{counts[kind]} rows, according to the card {card[kind]}"
+            f"{'' if kind == 'all' else f'type {kind}: '}{counts[kind]} rows instead of {card[kind]}"
             for kind in differing
         )
         yield Issue(
-            "other-size", "warning", Location(test[0].file), f"the test split is not the whole test set ({sizes})",
-            "Compare its scores only with scores on the same rows.",
+            "other-size", "warning", Location(test[0].file), f"the size differs from the data card ({sizes})",
+            "Compare scores on these data only with scores on the same rows.",
         )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def _warn(code: str, row: PlacedRow, field: str, message: str, hint: str) -> Iss
 
 
 def _merge(issues: Iterable[Issue]) -> list[Issue]:
-    """Join issues that differ only in the row into one that counts them, located at the first row."""
+    """Merge issues that differ only in the row into one issue with the first location and a count."""
     alike: dict[tuple[str, str, str], list[Issue]] = {}
     for issue in issues:
         assert isinstance(issue.location, Location)
@@ -70,7 +70,7 @@ def _placeholders(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[I
         for name in unfilled(instruction, inputs):
             yield _warn(
                 "unfilled-placeholder", row, "instruction", f"no input fills the placeholder {{{name}}}",
-                "Write the placeholder exactly like the input's name, or fill that input.",
+                "Correct the name in the placeholder, or fill the input.",
             )  # fmt: skip
         for name in sorted(inputs.keys() - placeholders(instruction)):
             yield _warn(
@@ -86,12 +86,12 @@ def _mixed_alphabets(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterato
             if latin and _CYRILLIC.search(word):
                 yield _warn(
                     "mixed-alphabets", row, "outputs", f"the word {word!r} mixes Cyrillic with the Latin {latin!r}",
-                    "Write the word in one alphabet: otherwise no correct answer matches it.",
+                    "Write the word in one alphabet. Otherwise no correct answer matches it.",
                 )  # fmt: skip
 
 
 def _phrases(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
-    """Check that the language unit is part of the correct option (as the prompts of types 2 and 3 require)."""
+    """Check that the phrase is part of the correct option, as the prompts of types 2 and 3 require."""
     for row in rows:
         answer_format = format_of(row.content, benchmark)
         if row.reference and answer_format is not None and answer_format.with_phrase:
@@ -102,7 +102,7 @@ def _phrases(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]
             if option and normalize(phrase) in normalize(option) and phrase not in option:
                 yield _warn(
                     "phrase-case", row, "outputs",
-                    f"the phrase {phrase!r} is written differently in the correct option, inputs.{name}",
+                    f"the phrase {phrase!r} differs in case or punctuation from the correct option, inputs.{name}",
                     "No action is needed: case and punctuation are ignored.",
                 )  # fmt: skip
             if option and normalize(phrase) not in normalize(option):
@@ -136,9 +136,9 @@ def _same_options(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[I
 
 
 def _duplicates(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
-    """Find questions that occur twice in a split, or nearly the same in test and shots.
+    """Find questions that occur twice in a split, and test questions that are nearly the same as a shot.
 
-    Inputs with the same value in several rows are compared only within a split, since they are a shared context.
+    For near duplicates, inputs with the same value in several rows are ignored, because they are shared context.
     """
     values = Counter(item for row in rows for item in row.inputs.items())
     shared = {item for item, count in values.items() if count >= _SHARED}
@@ -155,16 +155,16 @@ def _duplicates(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Iss
         [_question(row, shared) for row in test], [_question(row, shared) for row in shots]
     ):
         nearest[index] = max(nearest.get(index, (0.0, 0)), (share, -other))
-    for index, (share, place) in nearest.items():
-        shot = shots[-place]
+    for index, (share, negative) in nearest.items():
+        shot = shots[-negative]
         yield _warn(
             "near-duplicate", test[index], "inputs",
-            f"it is nearly the same as the shot in row {shot.number} (id {shot.id}): {share:.0%} of the text is shared",
-            "Replace one of them: as an example, the shot would reveal the answer.",
+            f"it shares {share:.0%} of its text with the shot in row {shot.number} (id {shot.id})",
+            "Replace the row or the shot. As an example, the shot would reveal the answer.",
         )  # fmt: skip
 
 
-# A value in this many rows is shared context, not a row's question.
+# A value that occurs in this many rows is shared context, not a question.
 _SHARED = 3
 
 
@@ -182,7 +182,7 @@ def _groups(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issue]:
         if row.split == "shots" and group in tested:
             yield _warn(
                 "shared-group", row, "meta.group_id", f"the group {group} also has rows in the test split",
-                "Use separate groups for the shots: as examples, they would reveal the answers of the test group.",
+                "Use other groups for the shots. As examples, they would reveal the answers of the test group.",
             )  # fmt: skip
 
 
@@ -191,22 +191,23 @@ _CHECKS: tuple[Check, ...] = (
 )  # fmt: skip
 
 _SHINGLE = 5
-# Two texts that share this much differ by a word or two; different texts on one subject share far less.
+# Texts with at least this resemblance differ by a word or two. Different texts on one subject have far less.
 NEAR = 0.7
 
 
 def near_duplicates(texts: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
-    """Find pairs of nearly the same text.
+    """Find pairs of texts that are nearly the same.
 
-    Two texts are compared by their resemblance, the Jaccard index of their sets of character sequences (Broder 1997,
-    "On the resemblance and containment of documents"), after normalisation.
+    Texts are compared by their resemblance: the Jaccard index of their sets of character sequences, after
+    normalisation (Broder 1997, "On the resemblance and containment of documents").
 
     Args:
-        texts: each is compared with
-        others: each of these.
+        texts: the texts to compare.
+        others: the texts to compare them with.
 
     Yields:
-        Index in `texts`, index in `others`, and the resemblance (0 to 1), if it is at least `NEAR`.
+        For each pair with a resemblance of at least `NEAR`: the index in `texts`, the index in `others`, and the
+        resemblance, from 0 to 1.
     """
     sets = [_shingles(text) for text in others]
     holders: dict[str, list[int]] = defaultdict(list)
@@ -223,7 +224,7 @@ def near_duplicates(texts: Sequence[str], others: Sequence[str]) -> Iterator[tup
 
 
 def _shingles(text: str) -> set[str]:
-    """Return the sequences of five characters in the normalised text; a shorter text is one sequence."""
+    """Return the set of all sequences of five characters in the normalised text; a shorter text is one sequence."""
     plain = normalize(text)
     return {plain[i : i + _SHINGLE] for i in range(max(1, len(plain) - _SHINGLE + 1))} if plain else set()
 
@@ -234,8 +235,9 @@ class Report:
 
     Attributes:
         source: the data that were checked.
-        issues: errors, which stop a run, and warnings.
-        statistics: see `count`; over the valid rows, with `stored`, the number of all rows of each split.
+        issues: the errors, which stop a run, and the warnings.
+        statistics: the result of `count` for the valid rows. In addition, `stored` maps each split to its number of
+            rows, valid or not.
     """
 
     source: Source
@@ -243,7 +245,7 @@ class Report:
     statistics: Mapping[str, Any]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
+        """Return the report as a JSON object."""
         return {
             "benchmark": self.source.benchmark.name,
             "location": self.source.location,
@@ -253,16 +255,16 @@ class Report:
 
 
 def check_data(source: Source) -> Report:
-    """Read and check all of a benchmark's data; report every issue, not only the first.
+    """Read and check all data of a benchmark, and report every issue instead of stopping at the first.
 
     Raises:
-        DataError: the hub fails. A file that cannot be read is an issue of the report.
+        DataError: the hub cannot be read. An unreadable file is reported as an issue instead.
     """
     issues = list(check_files(source.folder)) if source.folder else []
     try:
         splits, found = source.read()
     except DataError as error:
-        if source.folder is None:  # the hub failed; the data may be valid
+        if source.folder is None:  # the data on the hub may still be valid
             raise
         message = str(error).removesuffix(".")
         return Report(source, [*issues, Issue("unreadable", "error", Location(source.location), message)], {})
@@ -279,12 +281,12 @@ def check_data(source: Source) -> Report:
 
 
 def _is_shipped(source: Source) -> bool:
-    """Return True for the package's sample data, which are intentionally smaller than stated in the card."""
+    """Return True for the package's sample data, which are intentionally smaller than the data card says."""
     return source.folder is not None and source.folder.resolve().is_relative_to(sample_folder())
 
 
 def _merge_warnings(issues: Sequence[Issue]) -> list[Issue]:
-    """Return errors unchanged, and one warning with a count for each rule, file and field."""
+    """Return the unchanged errors, and one warning with a count for each rule, file and field."""
     merged: dict[tuple[str, str, str], Issue] = {}
     for issue in issues:
         at = issue.location
@@ -311,9 +313,7 @@ def _check_splits(splits: Splits, source: Source) -> list[Issue]:
         hint = "Add test.json, test.jsonl, test.parquet, or a copy made by save_to_disk."
         return [Issue("missing-split", "error", Location(source.location), message, hint)]
     file, rows = splits["test"]
-    return (
-        [] if rows else [Issue("no-rows", "error", Location(file), "it contains no rows", "Add the test rows to it.")]
-    )
+    return [] if rows else [Issue("no-rows", "error", Location(file), "it contains no rows", "Add the test rows.")]
 
 
 def count(rows: Sequence[PlacedRow], benchmark: Benchmark) -> dict[str, Any]:
@@ -321,14 +321,19 @@ def count(rows: Sequence[PlacedRow], benchmark: Benchmark) -> dict[str, Any]:
 
     Args:
         rows: the valid rows of all splits.
-        benchmark: which one.
+        benchmark: the benchmark of the rows.
 
     Returns:
-        JSON values: `rows` and `closed` (rows without a reference) by split; `types`, for each the rows by split and
-        according to the card; `letters`, how often each is correct; `answers`, how many rows accept 1, 2, … letters or
-        phrases; `groups`, how many of each size the test split has; `prompts`, for each type the rows of each prompt in
-        the test split, most first. Keys that do not apply are absent. Letters and answers are those of the test
-        split, or of the shots if the test answers are closed (`answers_of` says which).
+        A JSON object, without the keys that do not apply:
+
+            rows        a mapping from each split to its number of rows
+            closed      a mapping from each split to its number of rows without a reference
+            types       a mapping from each type to its number of rows in each split and in the data card
+            letters     a mapping from each letter to the number of rows in which it is correct
+            answers     a mapping from 1, 2, … to the number of rows with that number of correct letters or phrases
+            groups      a mapping from each group size to the number of groups in the test split
+            prompts     a mapping from each type to the numbers of test rows per prompt, in descending order
+            answers_of  the split counted in `letters` and `answers`: `test`, or `shots` if all test answers are closed
     """
     test = [row for row in rows if row.split == "test"]
     answered = [row for row in test if row.reference]

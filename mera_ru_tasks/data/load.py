@@ -1,8 +1,8 @@
-"""Find and load a benchmark's data: from a local folder if one is named, otherwise from the hub.
+"""Find and load the data of a benchmark, from a local folder if one is set, otherwise from the hub.
 
-A document, as prompts, extraction and scores use it, is the row with its `instruction` as text and the same `inputs`
-fields in every row (absent ones empty). Two fields are added, so that later code needs no benchmark: `answer_format`
-(see `benchmarks.AnswerFormat`) and, for benchmarks with groups, `meta.group_size`.
+Prompts, answer extraction and scoring use documents. A document is a row with its `instruction` as text. All documents
+have the same `inputs` fields; missing inputs are empty strings. Two fields are added so that later code does not need
+the benchmark: `answer_format` (see `benchmarks.AnswerFormat`) and, for benchmarks with groups, `meta.group_size`.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Source:
     """The location of a benchmark's rows.
 
     Attributes:
-        benchmark: which one.
-        folder: its folder; None for the hub.
-        revision: the hub dataset's branch, tag or commit; None for the newest.
+        benchmark: the benchmark.
+        folder: the folder with the benchmark's data; None for the hub.
+        revision: a branch, tag or commit of the hub dataset; None for the newest commit.
     """
 
     benchmark: Benchmark
@@ -54,14 +54,14 @@ class Source:
 
     @property
     def location(self) -> str:
-        """Return the folder or the hub dataset, for messages."""
+        """Return the folder or the name of the hub dataset, for messages."""
         return str(self.folder or self.benchmark.hub)
 
     def read(self) -> tuple[Splits, list[Issue]]:
-        """Read the rows without checks: resolve prompt indices and tidy harmless forms (see `tidy_rows`).
+        """Read the rows, resolve prompt indices and convert harmless wrong types (see `tidy_rows`), without checks.
 
         Returns:
-            For each split found, its location and rows; and the issues found while reading.
+            A mapping from each split to its location and rows, and the issues found while reading.
 
         Raises:
             DataError: the data cannot be read.
@@ -73,7 +73,7 @@ class Source:
         return splits, issues + found
 
     def read_hub_cache(self) -> tuple[Splits, list[Issue]] | None:
-        """Read the newest copy in the cache of the library `datasets`, like `read`; None if there is no copy."""
+        """Read the newest copy in the cache of the library `datasets`, as `read` does; return None if there is none."""
         cached = hub.read_hub_cache(self.benchmark)
         return self._prepare(cached) if cached else None
 
@@ -89,18 +89,18 @@ class Source:
 
 
 def find_source(benchmark: Benchmark, data: str | Path | None = None, revision: str | None = None) -> Source:
-    """Decide where a benchmark's data come from.
+    """Return the source of a benchmark's data.
 
-    A custom dataset names its folder or hub dataset itself. Other data come from the folder `data`, from
-    MERA_RU_DATA or from the hub, in this order. If a folder is named, the hub is never used.
+    A custom dataset with a folder is read from there. Otherwise the data come from the folder `data`, from the folder
+    in MERA_RU_DATA or from the hub, in this order. If a folder is set, the hub is never used.
 
     Args:
-        benchmark: which one.
-        data: a folder that holds a folder for each benchmark.
-        revision: the hub dataset's revision; default: MERA_RU_REVISION, else the newest.
+        benchmark: the benchmark.
+        data: a data folder, which contains a folder for each benchmark.
+        revision: a revision of the hub dataset. By default, MERA_RU_REVISION or the newest commit.
 
     Raises:
-        DataError: a folder is named, but does not hold the benchmark.
+        DataError: a folder is set but does not contain the benchmark.
     """
     if benchmark.path:
         return Source(benchmark, dataset_folder(benchmark.path))
@@ -111,18 +111,18 @@ def find_source(benchmark: Benchmark, data: str | Path | None = None, revision: 
 
 
 def find_source_by_name(name: str, data: str | Path | None = None) -> tuple[Source, tuple[str, ...]]:
-    """Decide where the data of a benchmark or task come from, by its name.
+    """Return the source of the data for the name of a benchmark or task.
 
     Args:
-        name: the benchmark's or the task's name, or the YAML file of a custom task. `_sample` tasks use the shipped
-            data, regardless of the settings.
-        data: as in `find_source`.
+        name: the name of a benchmark or task, or the YAML file of a custom task. `_sample` tasks always use the
+            shipped data.
+        data: see `find_source`.
 
     Returns:
         The source, and the variants in the task's name (see `benchmarks.benchmark_of_task`).
 
     Raises:
-        DataError: there is no such benchmark, or the folder does not hold it.
+        DataError: the name is unknown, or the folder does not contain the benchmark.
         TaskError: the YAML file does not describe a custom task.
     """
     if name.endswith((".yaml", ".yml")):
@@ -136,11 +136,11 @@ def find_source_by_name(name: str, data: str | Path | None = None) -> tuple[Sour
 
 
 def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
-    """Find the data that a user named.
+    """Return the sources for a data folder, the folder of a benchmark, or a name.
 
     Args:
-        target: a folder, or anything that `find_source_by_name` knows.
-        benchmark: the benchmark that the folder holds, if the folder's name does not say it.
+        target: a folder, or a name for `find_source_by_name`.
+        benchmark: the benchmark of the folder, if it cannot be inferred from the folder's name.
 
     Raises:
         DataError: the data do not exist.
@@ -149,7 +149,7 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
     path = expanded(target)
     if benchmark is not None:
         if not path.is_dir():
-            raise DataError(f"{path} is not a folder. Name the folder that contains test.json.")
+            raise DataError(f"{path} is not a folder. Pass the folder that contains test.json.")
         return [Source(benchmark_named(benchmark), path)]
     if target.endswith((".yaml", ".yml")) or benchmark_of_task(target):
         return [find_source_by_name(target)[0]]
@@ -168,14 +168,14 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
     if not found:
         names = ", ".join(BENCHMARKS)
         raise DataError(
-            f"{path} is not named like a benchmark and contains no benchmark folders. If it is one, name it with "
-            f"--benchmark ({names}); a data folder contains folders with these names."
+            f"{path} is not named like a benchmark and contains no folder of a benchmark. If it contains the data of a "
+            f"benchmark, set --benchmark ({names}). A data folder must contain folders with these names."
         )
     return [Source(candidate, benchmark_folder(path, candidate)) for candidate in found]
 
 
 def _names_with_data() -> list[str]:
-    """Return the names that identify data; names of groups do not."""
+    """Return the names of all tasks, without those of groups, which have no data of their own."""
     return [name for name in task_names() if benchmark_of_task(name)]
 
 
@@ -186,15 +186,15 @@ def load_benchmark(
 
     Args:
         name: a benchmark (`enantiosemy`), a task (`riddles_sample`), or the YAML file of a custom task.
-        data: a folder that holds a folder for each benchmark; default: MERA_RU_DATA, else the hub.
-        revision: the hub dataset's revision; default: MERA_RU_REVISION, else the newest.
-        split: the split that must exist; other splits that are missing are returned empty.
+        data: a data folder, which contains a folder for each benchmark. By default, MERA_RU_DATA or the hub.
+        revision: a revision of the hub dataset. By default, MERA_RU_REVISION or the newest commit.
+        split: the split that must exist; any other missing split is returned empty.
 
     Returns:
-        The splits `test` and `shots`; `score_response` takes their documents.
+        A mapping from `test` and `shots` to the documents, each of which can be passed to `score_response`.
 
     Raises:
-        DataError: there is no such benchmark, or its data are missing or invalid.
+        DataError: the name is unknown, or the data are missing or invalid.
         TaskError: the YAML file does not describe a custom task.
     """
     source, _ = find_source_by_name(name, data)
@@ -206,7 +206,7 @@ def load_benchmark(
 def load(
     benchmark: Benchmark, *, data: str | Path | None = None, revision: str | None = None, scored: str = "test"
 ) -> dict[str, Dataset]:
-    """Load the documents of a benchmark: call `load_source` on the result of `find_source`."""
+    """Load the documents of a benchmark from the source that `find_source` returns (see `load_source`)."""
     return load_source(find_source(benchmark, data, revision), scored)
 
 
@@ -214,11 +214,11 @@ def load_source(source: Source, scored: str = "test") -> dict[str, Dataset]:
     """Load and check the documents of all splits.
 
     Args:
-        source: their location.
-        scored: the split that must exist; other splits that are missing are returned empty.
+        source: the location of the data.
+        scored: the split that must exist; any other missing split is returned empty.
 
     Raises:
-        DataError: the data are missing or invalid; the message names file, row, field and a way out.
+        DataError: the data are missing or invalid. The message names the file, the row, the field and the way out.
     """
     splits, found = source.read()
     if scored not in splits:
@@ -230,18 +230,18 @@ def load_source(source: Source, scored: str = "test") -> dict[str, Dataset]:
 
 
 def load_local_rows(benchmark: Benchmark, *, data: str | Path | None = None) -> Splits | None:
-    """Read and check a benchmark's rows if no network is needed.
+    """Read and check the rows of a benchmark without network access.
 
     Args:
-        benchmark: which one.
-        data: as in `find_source`.
+        benchmark: the benchmark.
+        data: see `find_source`.
 
     Returns:
-        The rows of the local folder if one is named, otherwise of the newest copy in the cache of the library
+        The rows in the local folder if one is set, otherwise in the newest copy in the cache of the library
         `datasets`; None if there is no copy.
 
     Raises:
-        DataError: a local folder is named, but its data are missing or invalid.
+        DataError: the data in the local folder or the cache are missing or invalid.
     """
     source = find_source(benchmark, data)
     read = source.read() if source.folder else source.read_hub_cache()
@@ -258,15 +258,15 @@ def find_document(
     """Load one document of a benchmark or task.
 
     Args:
-        name: as in `find_source_by_name`.
-        identity: the document's `meta.id`, in any split; default: the first document that the task scores.
-        data: as in `find_source`.
+        name: see `find_source_by_name`.
+        identity: the `meta.id` of a document in any split; None for the first document that the task scores.
+        data: see `find_source`.
 
     Returns:
         The document, and the variants in the task's name.
 
     Raises:
-        DataError: there is no such benchmark, no such id, or the data are missing or invalid.
+        DataError: the name or the id is unknown, or the data are missing or invalid.
         TaskError: the YAML file does not describe a custom task.
     """
     source, variants = find_source_by_name(name, data)
@@ -277,7 +277,7 @@ def find_document(
     if not found:
         known = [doc["meta"]["id"] for doc in documents]
         raise DataError(
-            f"{source.location} has no document with id {identity}; its ids are {min(known)} to {max(known)}."
+            f"{source.location} has no document with id {identity}. Ids range from {min(known)} to {max(known)}."
         )
     return found[0], variants
 
@@ -286,7 +286,7 @@ def _raise_first(issues: Iterable[Issue]) -> None:
     stopping = errors(issues)
     if stopping:
         more = (
-            f" ({len(stopping) - 1} more errors in these data; `mera-ru data check` lists them all.)"
+            f" ({len(stopping) - 1} more errors in these data. To list them all, run `mera-ru data check`.)"
             if len(stopping) > 1
             else ""
         )
@@ -295,7 +295,9 @@ def _raise_first(issues: Iterable[Issue]) -> None:
 
 def _missing_split(source: Source, split: str, splits: Splits) -> str:
     if not source.folder:
-        return f"The dataset {source.location} has no split `{split}`. Set MERA_RU_REVISION to a revision that has it."
+        return (
+            f"The dataset {source.location} has no split `{split}`. Set MERA_RU_REVISION to a revision with this split."
+        )
     others = ", ".join(splits) or "none"
     return (
         f"{source.folder} has no split `{split}` (splits found: {others}). Add {split}.json, {split}.jsonl, "
@@ -307,7 +309,7 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
     import datasets
     import pyarrow as pa
 
-    # Hub tables store null for missing fields, so a field that is null in all rows is absent.
+    # The hub stores missing fields as null, so a field that is null in all rows counts as absent.
     fields = (row["inputs"] for _, rows in splits.values() for row in rows)
     inputs = sorted({name for given in fields for name, value in given.items() if value is not None})
     meta = ("id", *benchmark.meta, *further_meta(splits, benchmark))
@@ -320,8 +322,8 @@ def _datasets(splits: Splits, benchmark: Benchmark, scored: str) -> dict[str, Da
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             first_line = (str(error).splitlines() or ["no message"])[0]
             raise DataError(
-                f"{location}, field `meta`: a field has values of different types in different rows ({first_line}). "
-                "Write each meta field with the same type in all rows."
+                f"{location}, field `meta`: a field has different types in different rows ({first_line}). "
+                "Use the same type for a `meta` field in all rows."
             ) from error
     return loaded
 

@@ -1,4 +1,4 @@
-"""Define the rules for rows of a benchmark. `RULES` lists them; `check_rows` applies them."""
+"""Define the rules for the rows of a benchmark, which `RULES` lists and `check_rows` applies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mera_ru_tasks.scoring.strict import entries_of
 from mera_ru_tasks.textutil import LONE_SURROGATE
 
 Row = Mapping[str, Any]
-# For each split its location (a file or hub split, for messages) and its unchanged rows.
+# A mapping from each split to its location (a file or hub split, for messages) and its rows.
 Splits = Mapping[str, tuple[str, Sequence[Any]]]
 
 
@@ -24,8 +24,8 @@ class Rule:
     """A rule for rows.
 
     Attributes:
-        severity: `error` if a run must not use such a row, otherwise `warning`.
-        reason: why.
+        severity: `error` if a run must not use a row that violates the rule, otherwise `warning`.
+        reason: why the rule exists, or what the package does with such a row.
     """
 
     severity: Severity
@@ -34,12 +34,12 @@ class Rule:
 
 RULES: Mapping[str, Rule] = {
     "row-type": Rule("error", "A row that is not an object has no question."),
-    "missing-field": Rule("error", "Without it there is no prompt, no id, no group or no type."),
+    "missing-field": Rule("error", "Without the field, the row has no prompt, id, group or type."),
     "wrong-type": Rule("error", "A value of this type cannot be shown or compared reliably."),
-    "empty-field": Rule("error", "The instruction is empty or shows an empty input, so the question is incomplete."),
+    "empty-field": Rule("error", "The instruction or an input that it shows is empty, so the question is incomplete."),
     "unknown-type": Rule("error", "The answer format depends on the type."),
-    "unknown-prompt": Rule("error", "Without its prompt the row has no instruction."),
-    "duplicate-id": Rule("error", "Responses, logs and submissions are joined by id within a split."),
+    "unknown-prompt": Rule("error", "Without the prompt, the row has no instruction."),
+    "duplicate-id": Rule("error", "Responses, logs and submissions are matched by id within a split."),
     "no-answer": Rule("error", "No response can match a reference without a word."),
     "unknown-choice": Rule("error", "No response can match a letter that is not an option of the row."),
     "repeated-choice": Rule("error", "No response can match a letter that occurs twice."),
@@ -48,25 +48,25 @@ RULES: Mapping[str, Rule] = {
     "wrong-options": Rule("error", "The row has fewer than two options, or more than the answer format has letters."),
     "unstorable-value": Rule("error", "A prompt, reference, id, type or group with such a value cannot be stored."),
     "missing-outputs": Rule("warning", "The row is treated as closed and gets no score."),
-    "shared-id": Rule("warning", "A shot is never shown as an example for the test row with its id."),
+    "shared-id": Rule("warning", "A shot is never used as an example for a test row with the same id."),
     "absent-input": Rule("warning", "The card lists the input, but the instruction does not show it."),
     "number-as-text": Rule("warning", "A whole number is converted to text."),
     "text-as-number": Rule("warning", "A string of digits is converted to a number."),
     "reference-form": Rule(
         "warning",
-        "Other separators, spaces or lower case are accepted. `strict-match` compares with the reference exactly as "
-        "written, as the leaderboard does.",
+        "Other separators, spaces and lower case are accepted. Like the leaderboard, `strict-match` compares with the "
+        "reference exactly as written.",
     ),
     "unordered-choices": Rule(
-        "warning", "`flexible-extract` accepts the letters in any order, `strict-match` only in the written order."
+        "warning", "`flexible-extract` accepts the letters in any order, and `strict-match` only in the written order."
     ),
-    "unstorable-meta": Rule("warning", "The `meta` field is not needed, so it is left out of the documents."),
+    "unstorable-meta": Rule("warning", "The `meta` field is not needed, so the documents do not contain it."),
 }
 
 
 @dataclass(frozen=True)
 class _Violation:
-    """A rule's violation, without its location."""
+    """A violation of a rule, without the row's location."""
 
     code: str
     field: str
@@ -81,7 +81,7 @@ class PlacedRow:
     Attributes:
         split: `test` or `shots`.
         file: the file or hub split.
-        number: the row's number in it, from 1.
+        number: the number of the row in the file or split, starting at 1.
         content: the row.
     """
 
@@ -103,11 +103,11 @@ class PlacedRow:
 
     @property
     def reference(self) -> str:
-        """Return the reference answer, empty if it is closed."""
+        """Return the reference answer, or an empty string if it is closed."""
         return (self.content["outputs"] or "").strip()
 
     def kind(self, benchmark: Benchmark) -> str:
-        """Return the row's type as text, `all` for a benchmark without types."""
+        """Return the row's type as a string, or `all` for a benchmark without types."""
         return str(self.content["meta"][benchmark.type_field]) if benchmark.type_field else "all"
 
     def at(self, field: str) -> Location:
@@ -116,7 +116,7 @@ class PlacedRow:
 
 
 def rule_issue(code: str, location: Location, message: str, hint: str) -> Issue:
-    """Return the issue for a violated rule, with the rule's severity."""
+    """Return an issue for a violated rule, with the severity of the rule."""
     return Issue(code, RULES[code].severity, location, message, hint)
 
 
@@ -124,8 +124,8 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
     """Check all rows of all splits, lazily and in order.
 
     Args:
-        splits: the rows.
-        benchmark: the benchmark that the rows must fit.
+        splits: the splits to check.
+        benchmark: the benchmark of the rows.
     """
     seen: dict[int, tuple[str, str]] = {}
     types: dict[str, tuple[str, str]] = {}
@@ -144,16 +144,16 @@ def check_rows(splits: Splits, benchmark: Benchmark) -> Iterator[Issue]:
                 yield rule_issue(
                     "duplicate-id" if other_split == split else "shared-id",
                     Location(file, number, identity, "meta.id"), f"the id is already used in {where}",
-                    "Ids should be unique across test and shots: renumber one of the rows.",
+                    "Give one of the rows another id. Ids should be unique across test and shots.",
                 )  # fmt: skip
             else:
                 seen[identity] = (split, location)
 
 
 def further_meta(splits: Splits, benchmark: Benchmark) -> list[str]:
-    """Return the names of the `meta` fields that documents keep besides those of the benchmark, in order.
+    """Return the sorted names of the additional `meta` fields that documents keep.
 
-    Documents are stored in columns of one type each, so a field with values of several types is left out.
+    Documents are stored in columns with one type each, so a field with values of several types is left out.
     """
     types: dict[str, tuple[str, str]] = {}
     names: set[str] = set()
@@ -172,14 +172,14 @@ def _known_meta(benchmark: Benchmark) -> set[str]:
 def _check_further_meta(
     row: Any, benchmark: Benchmark, location: str, types: dict[str, tuple[str, str]], *, whole_field: bool = False
 ) -> Iterator[_Violation]:
-    """Find the further `meta` fields that cannot be stored in a column of one type.
+    """Find additional `meta` fields that cannot be stored in a column with one type.
 
     Args:
         row: the row.
-        benchmark: whose own `meta` fields are checked elsewhere.
-        location: the row's file and number.
-        types: the first type of each field, and where it was found; shared between calls.
-        whole_field: True to name the field itself instead of the path within it.
+        benchmark: the benchmark of the row; the `meta` fields that it defines are not checked here.
+        location: the file and number of the row.
+        types: a mapping from paths to the first type found and its location. All calls share it.
+        whole_field: True to report the name of the field instead of the path within it.
     """
     meta = row.get("meta") if isinstance(row, Mapping) else None
     known = _known_meta(benchmark)
@@ -200,10 +200,10 @@ def _check_further_meta(
 
 
 def _types_within(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the type of a value and of everything in it, each with its path; `[]` means a list's elements."""
+    """Yield the path and type of a value and of every value in it; `[]` in a path means the elements of a list."""
     if value is None:
         return
-    # A column can mix whole numbers and fractions up to this size.
+    # Up to this size, a column can contain integers and fractions.
     is_small = type(value) is int and abs(value) <= 2**53
     yield path, "a number" if is_small else _type_name(value)
     if isinstance(value, Mapping):
@@ -219,11 +219,11 @@ def tidy_rows(splits: Splits, benchmark: Benchmark) -> tuple[dict[str, tuple[str
 
     Args:
         splits: the rows as they are stored.
-        benchmark: what the rows must be.
+        benchmark: the benchmark of the rows.
 
     Returns:
-        The rows with texts for whole numbers in `inputs` and `outputs`, with whole numbers for digits in the
-        benchmark's `meta` fields, and with empty `outputs` instead of missing ones; and a warning for each change.
+        The converted rows, and a warning for each change. Integers in `inputs` and `outputs` become strings, strings of
+        digits in the benchmark's `meta` fields become integers, and missing `outputs` become empty.
     """
     tidied: dict[str, tuple[str, list[Any]]] = {}
     issues: list[Issue] = []
@@ -258,7 +258,7 @@ def _tidy(row: Row, benchmark: Benchmark) -> tuple[Row, list[_Violation]]:
 
     changed = dict(row)
     if "outputs" not in row:
-        found.append(_Violation("missing-outputs", "outputs", "the field is missing", "Add it, as a string."))
+        found.append(_Violation("missing-outputs", "outputs", "the field is missing", "Add it as a string."))
     changed["outputs"] = as_text(row.get("outputs", ""), "outputs")
     if isinstance(row.get("inputs"), Mapping):
         changed["inputs"] = {name: as_text(value, f"inputs.{name}") for name, value in row["inputs"].items()}
@@ -276,7 +276,7 @@ _AS_STRING = "Write it as a string."
 
 
 def check_row(row: Any, benchmark: Benchmark) -> Iterator[_Violation]:
-    """Check one row on its own."""
+    """Check one row without regard to other rows."""
     if not isinstance(row, Mapping):
         message = f"it is {_type_name(row)}, not an object"
         yield _Violation("row-type", "row", message, "Each row needs instruction, inputs, outputs and meta.")
@@ -285,7 +285,7 @@ def check_row(row: Any, benchmark: Benchmark) -> Iterator[_Violation]:
                          ("meta", "an object")):  # fmt: skip
         if name not in row:
             if name != "outputs":  # a row without outputs is closed
-                yield _Violation("missing-field", name, "the field is missing", f"Add it, as {wanted}.")
+                yield _Violation("missing-field", name, "the field is missing", f"Add it as {wanted}.")
         elif name == "outputs" and row[name] is None:
             continue  # a closed answer
         elif not isinstance(row[name], str if wanted == "a string" else Mapping):
@@ -294,7 +294,7 @@ def check_row(row: Any, benchmark: Benchmark) -> Iterator[_Violation]:
         elif name != "meta":
             yield from _check_values(row[name], name)
     if isinstance(row.get("instruction"), str) and not row["instruction"].strip():
-        hint = "Write the prompt's template here, or its index in dataset_meta.json."
+        hint = "Write the template of the prompt, or its index in dataset_meta.json."
         yield _Violation("empty-field", "instruction", "it is empty", hint)
     if isinstance(row.get("inputs"), Mapping):
         yield from _check_inputs(row, benchmark)
@@ -310,15 +310,15 @@ _DEEPEST = 16
 
 
 def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]:
-    """Find values anywhere in a row that JSON can express but documents cannot store."""
+    """Find values at any depth that JSON can express but documents cannot store."""
     if depth > _DEEPEST:
-        hint = f"A row may contain {_DEEPEST} levels of objects and lists."
+        hint = f"A row may contain at most {_DEEPEST} levels of objects and lists."
         yield _Violation("unstorable-value", path, "it is nested too deeply", hint)
     elif isinstance(value, Mapping):
         for name, part in value.items():
             inner = f"{path}.{name}".lstrip(".")
             if LONE_SURROGATE.search(name):
-                message = "its name contains half a character (a lone surrogate)"
+                message = "the name contains half a character (a lone surrogate)"
                 yield _Violation("unstorable-value", ascii(inner), message, "Retype the name.")
             else:
                 yield from _check_values(part, inner, depth + 1)
@@ -328,19 +328,19 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
     elif isinstance(value, str) and (half := LONE_SURROGATE.search(value)):
         message = f"character {half.start() + 1} is half a character (the lone surrogate {half[0]!a})"
         yield _Violation(
-            "unstorable-value", path, message, "Restore the text: it was truncated or decoded incorrectly."
+            "unstorable-value", path, message, "Restore the text, which was truncated or decoded incorrectly."
         )
     elif isinstance(value, int) and abs(value) > _LARGEST:
         message = f"the integer {value} is too large"
-        yield _Violation("unstorable-value", path, message, f"The largest is {_LARGEST}.")
+        yield _Violation("unstorable-value", path, message, f"The largest integer is {_LARGEST}.")
     elif isinstance(value, float) and not math.isfinite(value):
         yield _Violation("unstorable-value", path, f"it is {value}, which is not a number", "Write a number, or null.")
 
 
 def format_of(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
-    """Return the row's answer format; None if the benchmark has no such type.
+    """Return the row's answer format, or None if the row's type is unknown.
 
-    If the benchmark names its option inputs, the format has one letter for each filled option.
+    If the benchmark sets `options`, the format has one letter for each option of the row.
     """
     found = _format_of_type(row, benchmark)
     options = _filled_options(row, benchmark.options) if benchmark.options else 0
@@ -355,12 +355,12 @@ def _format_of_type(row: Row, benchmark: Benchmark) -> AnswerFormat | None:
     return found or benchmark.formats.get(None)
 
 
-# Fewer options leave no choice.
+# With fewer options, there is no choice.
 _FEWEST = 2
 
 
 def _filled_options(row: Row, prefix: str) -> int:
-    """Return the number of a row's options: the position of the last one that is filled."""
+    """Return the number of options in a row, which is the position of the last option that is not empty."""
     given = row.get("inputs")
     inputs = given if isinstance(given, Mapping) else {}
     names = option_names(inputs, prefix)
@@ -377,17 +377,17 @@ def _check_inputs(row: Row, benchmark: Benchmark) -> Iterator[_Violation]:
         if value is None or (isinstance(value, str) and not value.strip()):
             message = "it is empty" if name in inputs else "it is missing"
             if isinstance(instruction, str) and f"{{{name}}}" in instruction:
-                hint = "Fill it: the instruction uses it."
+                hint = "Fill it, because the instruction uses it."
                 yield _Violation("empty-field", f"inputs.{name}", message, hint)
             else:
-                hint = f"Fill it: the card of {benchmark.title} requires it."
+                hint = f"Fill it, because the data card of {benchmark.title} requires it."
                 yield _Violation("absent-input", f"inputs.{name}", message, hint)
     if benchmark.options and isinstance(row.get("meta"), Mapping):
         found = _format_of_type(row, benchmark)
         options = _filled_options(row, benchmark.options)
         if found is not None and found.choices and not _FEWEST <= options <= len(found.choices):
-            message = f"{options} inputs `{benchmark.options}…` are filled, but the letters are {found.choices}"
-            hint = "Correct the options, or `choices` in `mera_ru_answer`, or the name in `mera_ru_options`."
+            message = f"the row has {options} inputs `{benchmark.options}…`, but the choices are {found.choices}"
+            hint = "Correct the options, `choices` in `mera_ru_answer`, or the prefix in `mera_ru_options`."
             yield _Violation("wrong-options", "inputs", message, hint)
 
 
@@ -397,7 +397,7 @@ def _check_meta(meta: Mapping[str, Any], benchmark: Benchmark) -> Iterator[_Viol
         is_type = name == benchmark.type_field
         wanted = "a string or an integer" if is_type and benchmark.has_text_types else "an integer"
         if value is None:
-            yield _Violation("missing-field", field, "the field is missing", f"Add it, as {wanted}.")
+            yield _Violation("missing-field", field, "the field is missing", f"Add it as {wanted}.")
         elif isinstance(value, bool) or not isinstance(value, (int, str) if wanted.startswith("a string") else int):
             message = f"it is {_type_name(value)}, not {wanted}"
             yield _Violation("wrong-type", field, message, f"Write it as {wanted}.")
@@ -416,17 +416,20 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
     if not answer_format.choices:
         entries = entries_of(text, is_list=answer_format.is_list)
         if not entries:
-            hint = "Write the accepted answers, joined by `; `."
+            hint = "Write the accepted answers, separated by `; `."
             yield _Violation("no-answer", "outputs", f"{reference!r} contains no word", hint)
         elif (joined := "; ".join(entries)) != text:
-            yield _Violation("reference-form", "outputs", f"{reference!r} is read as {joined!r}", _JOIN)
+            yield _Violation("reference-form", "outputs", f"{reference!r} is interpreted as {joined!r}", _JOIN)
         return
     written, phrase = _parts(text, answer_format)
     known = ", ".join(answer_format.choices)
     sample = "; ".join(answer_format.choices[: min(2, answer_format.max_choices)]) + (
         "; слово" if answer_format.with_phrase else ""
     )
-    hint = f"Write capital Cyrillic letters of {known} in alphabetical order, joined by `; `, as in `{sample}`."
+    hint = (
+        f"Write the letters as Cyrillic capitals ({known}), in alphabetical order and separated by `; `, as in "
+        f"`{sample}`."
+    )
     letters = [letter.upper() for letter in written]
     if unknown := [letter for letter in letters if letter not in answer_format.choices or len(letter) != 1]:
         latin = " (a Latin letter)" if re.search("[A-Za-z]", unknown[0]) else ""
@@ -444,17 +447,17 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
         if letters != sorted(letters, key=answer_format.choices.index):
             yield _Violation("unordered-choices", "outputs", f"the letters of {reference!r} are not in order", hint)
         if "; ".join([*letters, *([phrase] if answer_format.with_phrase else [])]) != text:
-            message = f"{reference!r} has other separators, spaces or letters than `{sample}`"
+            message = f"the separators, spaces or letters in {reference!r} differ from the format `{sample}`"
             yield _Violation("reference-form", "outputs", message, hint)
 
 
-_JOIN = "Join the accepted answers by `; `."
-# The effect of an unusual reference form on the scores.
-_AS_WRITTEN = " `flexible-extract` accepts it; `strict-match` compares with it exactly as written."
+_JOIN = "Separate the accepted answers by `; `."
+# The effect of an unusual reference on the scores.
+_AS_WRITTEN = " `flexible-extract` accepts this reference, but `strict-match` compares with it exactly as written."
 
 
 def _parts(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
-    """Split a reference of letters in its written order, allowing any separators and spaces."""
+    """Split a reference into its letters, in the written order, and its phrase, with any separators and spaces."""
     text = reference.strip()
     if answer_format.with_phrase:
         letter, _, phrase = re.sub("[;,]", ";", text, count=1).partition(";")
@@ -463,9 +466,10 @@ def _parts(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]
 
 
 def split_reference(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
-    """Split a reference of letters into its letters and its phrase (empty if the format has none).
+    """Split a reference into its letters and its phrase, which is empty if the format has none.
 
-    Harmless forms are accepted: `В;лента`, `А,Е`, `е; а`. The letters are returned as capitals in alphabetical order.
+    The letters are returned as capitals in alphabetical order. References such as `В;лента`, `А,Е` and `е; а` are also
+    accepted.
     """
     letters, phrase = _parts(reference, answer_format)
     capitals = [letter.upper() if letter.upper() in answer_format.choices else letter for letter in letters]
@@ -473,26 +477,26 @@ def split_reference(reference: str, answer_format: AnswerFormat) -> tuple[list[s
 
 
 def has_reference(row: Row) -> bool:
-    """Return True if the row has an answer to compare with. Closed answers are `""` or None."""
+    """Return True if the row has a reference answer. A closed answer is `""` or None."""
     return bool(str(row.get("outputs") or "").strip())
 
 
 def question_of(row: Row) -> tuple[Any, dict[str, Any]]:
-    """Return what identifies a question: its instruction and its filled inputs."""
+    """Return the values that identify a question: its instruction and its inputs that are not empty."""
     inputs = row.get("inputs")
     filled = {name: value for name, value in inputs.items() if value} if isinstance(inputs, Mapping) else {}
     return row.get("instruction"), filled
 
 
 def row_id(row: Any) -> int | None:
-    """Return the row's `meta.id`; None if it is not an integer."""
+    """Return the row's `meta.id`, or None if it is not an integer."""
     meta = row.get("meta") if isinstance(row, Mapping) else None
     identity = meta.get("id") if isinstance(meta, Mapping) else None
     return identity if isinstance(identity, int) and not isinstance(identity, bool) else None
 
 
 def _type_name(value: Any) -> str:
-    """Name a JSON value's type in words."""
+    """Return the type of a JSON value in words."""
     names = {
         type(None): "null",
         bool: "a boolean",

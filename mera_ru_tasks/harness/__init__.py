@@ -1,1 +1,1 @@
-"""Adapters between this package and lm-eval: tasks, filters, few-shot sampling and prompts."""
+"""Connect this package to lm-eval: tasks, filters, few-shot sampling and prompts."""

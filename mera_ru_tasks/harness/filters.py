@@ -1,4 +1,4 @@
-"""Filter each response for lm-eval in two ways, and score the results."""
+"""Define the filters `strict-match` and `flexible-extract` for lm-eval, and score what they return."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from mera_ru_tasks.judge import config
 from mera_ru_tasks.scoring import score
 from mera_ru_tasks.textutil import encodable
 
-# A child of lm-eval's logger, so that our warnings look like its own and obey LMEVAL_LOG_LEVEL.
+# A child of lm-eval's logger, so that warnings have lm-eval's format and obey LMEVAL_LOG_LEVEL.
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 
-# The document field, seen by the filters, with the mark that opened a reasoning block in the prompt.
+# The document field with the tag that opened a reasoning block in the prompt. Only the filters see it.
 OPENING_MARK = "_opening_mark"
 
 
 class Response(str):
-    """A whole response, as `strict-match` returns it. lm-eval logs it as a plain string.
+    """The whole response, which `strict-match` returns. lm-eval logs it as a plain string.
 
     Attributes:
-        judged: returns the judge's score of the response; None if no judge is configured.
+        judged: a function that returns the judge score of the response; None if no judge is configured.
     """
 
     judged: Callable[[], float | None] | None = None
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Pickle as a plain string: the response is already scored when it moves between processes."""
+        """Pickle as a plain string, because the response is already scored when lm-eval sends it to another process."""
         return str, (str(self),)
 
 
 class ExtractedAnswer(str):
-    """The answer that `flexible-extract` found in a response. lm-eval logs it as a plain string.
+    """The answer that `flexible-extract` extracted from a response. lm-eval logs it as a plain string.
 
     Attributes:
         visible: the response without its reasoning.
@@ -50,10 +50,10 @@ class ExtractedAnswer(str):
 
 
 def _first_responses(resps: Sequence[list[str | None]]) -> list[str]:
-    """Return the first response of each document; an empty message of an API (None) is an empty response.
+    """Return the first response to each document. None, which stands for an empty message, becomes an empty string.
 
-    Lone surrogates are replaced in lm-eval's own lists. A server can create one by cutting a response, and
-    lm-eval would then fail to write the task's sample log.
+    Lone surrogates are replaced in lm-eval's own lists. A server that truncates a response can create one, and lm-eval
+    would then fail to write the sample log of the task.
     """
     for responses in resps:
         responses[:] = [response and encodable(response) for response in responses]
@@ -61,13 +61,13 @@ def _first_responses(resps: Sequence[list[str | None]]) -> list[str]:
 
 
 class StrictMatch(Filter):  # type: ignore[misc]
-    """The filter `strict-match`: return the whole response."""
+    """The filter `strict-match`, which returns the whole response."""
 
     def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[Response]:
-        """Return the first response of each document.
+        """Return the first response to each document.
 
-        A filter sees all responses at once, so the judge's questions are collected here. They are asked together when
-        the first score is needed, and never in `--predict_only`, which runs the filters too.
+        A filter sees all responses at once, so the questions for the judge are collected here. They are sent together
+        when the first score is needed. With `--predict_only` the filters run too, but no question is sent.
         """
         responses = [Response(response) for response in _first_responses(resps)]
         scores = functools.cache(lambda: _judge_scores(docs, responses))
@@ -78,7 +78,7 @@ class StrictMatch(Filter):  # type: ignore[misc]
 
 
 def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -> list[float | None]:
-    """Return the judge's score of each response. If the judge fails, return no scores but keep the responses."""
+    """Return the judge score of each response, or None for every response if the judge fails."""
     from mera_ru_tasks.judge.run import judge
 
     try:
@@ -87,24 +87,28 @@ def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -
         drafts = [(doc, doc.get(OPENING_MARK, "") + response) for doc, response in zip(docs, responses, strict=True)]
         scores = [judgement.score for judgement in judge(drafts, settings)]
     except JudgeError as error:
-        logger.warning("No document has a judge score: %s Judge the logged samples with `mera-ru judge`.", error)
+        logger.warning("No document has a judge score. %s To judge the logged samples, run `mera-ru judge`.", error)
         scores = [None] * len(responses)
     answered = [number for number, doc in enumerate(docs) if has_reference(doc)]
     if int(os.environ.get("WORLD_SIZE") or 1) > 1 and answered and all(score is None for score in scores):
-        # lm-eval assumes that all processes have the same metrics; if they do not, it loses the run.
+        # lm-eval assumes that all processes have the same metrics. Otherwise it loses the results of the run.
         scores[answered[0]] = math.nan
     return scores
 
 
 class FlexibleExtract(Filter):  # type: ignore[misc]
-    """The filter `flexible-extract`: return the answer that the response means, in canonical form."""
+    """The filter `flexible-extract`, which returns the answer that the response gives, in a canonical format."""
 
     def __init__(self, prefix: str = "") -> None:
-        """Store the end of the prompt that the response continues (`gen_prefix`)."""
+        """Create the filter.
+
+        Args:
+            prefix: the end of the prompt, which the response continues (`gen_prefix`).
+        """
         self.prefix = prefix
 
     def apply(self, resps: Sequence[list[str | None]], docs: Sequence[Mapping[str, Any]]) -> list[ExtractedAnswer]:
-        """Extract the answer from the first response of each document."""
+        """Extract the answer from the first response to each document."""
         responses = _first_responses(resps)
         return [self._extract(doc, response) for doc, response in zip(docs, responses, strict=True)]
 
@@ -116,7 +120,7 @@ class FlexibleExtract(Filter):  # type: ignore[misc]
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
-    """Score one document in one filter; return no metric for a document without a reference."""
+    """Score one document for one filter. Return no metrics for a document without a reference."""
     result = results[0]
     if isinstance(result, ExtractedAnswer):
         return score.score_flexible(doc, result, result.visible)

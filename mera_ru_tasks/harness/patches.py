@@ -1,21 +1,21 @@
-"""Apply every change that this package makes to lm-eval or to the interpreter.
+"""Make all changes of this package to lm-eval and to the interpreter.
 
 | change | needed because | made when |
 | --- | --- | --- |
 | `register_tasks` | lm-eval 0.4.13 has no entry points for tasks of other packages | `lm_eval.tasks` is imported |
 | `install_run_check` | lm-eval 0.4.13 has no hook between its settings and the model | `lm_eval.tasks` is imported |
-| `keep_compiled_templates` | lm-eval 0.4.13 compiles a template again for each document | a task is created |
+| `keep_compiled_templates` | lm-eval 0.4.13 recompiles a template for each document | a task is created |
 | `hide_traceback_of_user_errors` | lm-eval 0.4.13 shows a traceback for every exception | a task is created |
-| `run_lm_eval` | lm-eval 0.4.13 takes arguments from `sys.argv` only | `mera-ru run` is called |
+| `run_lm_eval` | lm-eval 0.4.13 reads arguments only from `sys.argv` | `mera-ru run` is called |
 
-`tests/harness/test_patches.py` has one test for each change that fails as soon as lm-eval no longer needs it.
+For each change, `tests/harness/test_patches.py` has a test that fails as soon as lm-eval no longer needs the change.
 
-How tasks are registered: the wheel puts `mera_ru_tasks_autoload.pth` into site-packages. Python runs its one line at
-every start. The line imports nothing, since a first import would cost some milliseconds. It puts a finder on
-`sys.meta_path`, which loads this file, and not the package, when `lm_eval.tasks` is imported. So `import mera_ru_tasks`
-still runs the package's own code, which registers the tasks if the line has not: in a notebook that was started
-before the installation, or in a folder on `PYTHONPATH`. Files placed inside lm-eval's folder would not be found if
-lm-eval is an editable checkout.
+Tasks are registered as follows. The wheel installs `mera_ru_tasks_autoload.pth` in site-packages. Python executes the
+single line of this file at every start. The line imports nothing, because an import would take some milliseconds.
+Instead, it adds a finder to `sys.meta_path`. When `lm_eval.tasks` is imported, the finder loads this module, but not
+the package. In some environments the line has not been executed, for example in a notebook that was started before the
+installation, or if the package is in a folder on `PYTHONPATH`. There, `import mera_ru_tasks` registers the tasks. The
+tasks are not copied into lm-eval's folder, because that would not work for an editable checkout of lm-eval.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _TASKS, _SETTINGS = "lm_eval.tasks", "lm_eval.config.evaluate_config"
 
 
 class TasksFinder:
-    """A finder for `sys.meta_path` that registers our tasks once `lm_eval.tasks` is imported."""
+    """A finder for `sys.meta_path` that registers this package's tasks when `lm_eval.tasks` is imported."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Find `lm_eval.tasks` through the other finders; ignore every other module."""
+        """Find `lm_eval.tasks` with the other finders, and ignore every other module."""
         if name != _TASKS:
             return None
         sys.meta_path.remove(self)
@@ -44,12 +44,12 @@ class TasksFinder:
 
 
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """Find `lm_eval.tasks` through the other finders, and register our tasks once it is loaded.
+    """Find `lm_eval.tasks` with the other finders, and register this package's tasks after it is loaded.
 
-    lm-eval may be a wheel or an editable checkout with its own finder, so all finders are asked.
+    All finders are tried, because lm-eval may be an editable checkout with its own finder.
 
     Returns:
-        The spec of the module; None if `MERA_RU_NO_AUTOLOAD` is set or the module does not exist.
+        The spec of the module, or None if `MERA_RU_NO_AUTOLOAD` is set or the module does not exist.
     """
     if _is_off():
         return None
@@ -63,12 +63,12 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
 
 
 def _is_off() -> bool:
-    """Return True if the user turned the registration off and did not import the package."""
+    """Return True if the user disabled the registration and did not import the package."""
     return "mera_ru_tasks" not in sys.modules and is_autoload_off()
 
 
 def is_autoload_off() -> bool:
-    """Return True if the user turned off that `lm_eval` finds the tasks by itself."""
+    """Return True if the user set `MERA_RU_NO_AUTOLOAD`, which disables the registration in `lm_eval`."""
     return os.environ.get("MERA_RU_NO_AUTOLOAD", "") not in ("", "0")
 
 
@@ -85,10 +85,10 @@ def _run_after_import(spec: ModuleSpec, action: Callable[[Any], None]) -> None:
 
 
 def register_tasks() -> None:
-    """Make every `TaskManager` created from now on find our tasks; `import mera_ru_tasks` calls this.
+    """Make every `TaskManager` that is created later find this package's tasks.
 
-    It does not import lm-eval. An installed package needs no call, except for managers without lm-eval's own tasks
-    (`include_defaults=False`), which know ours only if the package was imported.
+    `import mera_ru_tasks` calls this function, which does not import lm-eval. After an installation the import is
+    needed only for managers with `include_defaults=False`.
     """
     if _TASKS in sys.modules:
         _extend(sys.modules[_TASKS])
@@ -97,7 +97,7 @@ def register_tasks() -> None:
 
 
 def leave_out_other_tasks() -> None:
-    """Make `TaskManager` skip lm-eval's own tasks in this process; scanning them takes about 12 seconds."""
+    """Make `TaskManager` skip lm-eval's own tasks in this process, because scanning them takes about 12 seconds."""
     import lm_eval.tasks
 
     _extend(lm_eval.tasks)
@@ -105,9 +105,9 @@ def leave_out_other_tasks() -> None:
 
 
 def _extend(tasks_module: Any) -> None:
-    """Wrap `TaskManager` and, if this is a run of lm-eval's command line, its settings; do so only once."""
+    """Wrap `TaskManager` once. If lm-eval's command line is running, also wrap its settings."""
     manager = getattr(tasks_module, "TaskManager", None)
-    if manager is None:  # an unknown lm-eval: `--include_path "$(mera-ru path)"` still works
+    if manager is None:  # an unknown version of lm-eval; `--include_path "$(mera-ru path)"` still works
         return
     if not hasattr(manager.__init__, "mera_ru_only"):
         _extend_task_manager(manager)
@@ -116,10 +116,10 @@ def _extend(tasks_module: Any) -> None:
 
 
 def _extend_task_manager(manager: Any) -> None:
-    """Make `TaskManager.__init__` scan our YAML folder before the user's folders, and `load` explain a missing task.
+    """Make `TaskManager` scan this package's YAML folder before the user's folders, and explain a missing task.
 
-    In every supported release `TaskManager` can be imported from `lm_eval.tasks`, wherever it is defined. A user's task
-    overrides a task of ours with the same name, since the user's folders come later.
+    The user's folders come later, so a user's task overrides a task of this package with the same name. `TaskManager`
+    is defined in different modules, but in every supported release `lm_eval.tasks` contains it.
     """
     import inspect
 
@@ -133,11 +133,11 @@ def _extend_task_manager(manager: Any) -> None:
         given = call.arguments["include_path"]
         folders = list(given) if isinstance(given, (list, tuple)) else [given] if given else []
         ours = _yaml_folder()
-        # A caller who turns the defaults off without importing this package wants only the named folders.
+        # A caller who disables the defaults and has not imported this package wants only the given folders.
         wanted = call.arguments["include_defaults"] or "mera_ru_tasks" in sys.modules
         if init_with_our_folder.mera_ru_only:  # type: ignore[attr-defined]
             call.arguments["include_defaults"] = False
-        # lm-eval would scan a folder given twice twice, and warn about each task.
+        # If a folder were given twice, lm-eval would scan it twice and warn about each task.
         if wanted and not any(os.path.realpath(folder) == str(ours) for folder in folders):
             call.arguments["include_path"] = [str(ours), *folders]
         init(*call.args, **call.kwargs)
@@ -158,13 +158,13 @@ def _extend_task_manager(manager: Any) -> None:
 
 
 _HOW_TO_REGISTER = (
-    "It is a task of mera-ru-tasks: write `import mera_ru_tasks` before the TaskManager is created, "
-    "or add `include_path` with the folder that `mera-ru path` prints."
+    "The task belongs to mera-ru-tasks. Write `import mera_ru_tasks` before you create the TaskManager, or pass the "
+    "folder that `mera-ru path` prints as `include_path`."
 )
 
 
 def _yaml_folder() -> Path:
-    """Return the same as `paths.yaml_folder`, without importing the package (see above)."""
+    """Return the result of `paths.yaml_folder` without importing the package, as explained at the top of this file."""
     package = Path(__file__).resolve().parents[1]
     return next(folder for folder in (package / "yaml_tasks", package.parent / "yaml_tasks") if folder.is_dir())
 
@@ -174,12 +174,12 @@ def _task_names() -> set[str]:
 
 
 def install_run_check(**options: Any) -> None:
-    """Make lm-eval's command line check runs of our tasks before it loads the model (see `preflight.check`).
+    """Make lm-eval's command line check runs of this package's tasks before it loads the model.
 
     Runs of other tasks do not change.
 
     Args:
-        options: passed on to `preflight.check`.
+        options: keyword arguments for `preflight.check`.
     """
     from lm_eval.config.evaluate_config import EvaluatorConfig
 
@@ -200,10 +200,11 @@ def install_run_check(**options: Any) -> None:
 
 
 def _prefer_task_to_folder(settings: Any) -> None:
-    """Make lm-eval find one of our tasks even if a folder in the working directory has the same name.
+    """Make lm-eval find a task of this package even if the working directory contains a folder with the same name.
 
-    lm-eval 0.4.12 treats a single name as a folder of tasks if such a folder exists; `MERA_RU_DATA` has folders that
-    are named like the tasks. It looks for a folder only if there is one name; a name that is given twice counts once.
+    If only one name is given, lm-eval 0.4.12 first looks for a folder with this name, and a data folder contains
+    folders with the names of tasks. This function gives the name twice. lm-eval then looks for no folder, and it runs
+    the task once.
     """
     names = settings.tasks.split(",") if isinstance(settings.tasks, str) else settings.tasks
     if len(names) == 1 and names[0] in _task_names() and Path(names[0]).is_dir():
@@ -211,7 +212,7 @@ def _prefer_task_to_folder(settings: Any) -> None:
 
 
 def leads_to_our_task(spec: Any, manager: Any) -> bool:
-    """Return True if a name, or a configuration that lm-eval read from a path, leads to a task of this package."""
+    """Return True if a name, or a configuration that lm-eval read from a file, refers to a task of this package."""
     if isinstance(spec, str):
         entry = manager.task_index.get(spec)
         if entry is None:
@@ -230,16 +231,16 @@ def leads_to_our_task(spec: Any, manager: Any) -> bool:
 
 
 def prepare_lm_eval() -> None:
-    """Make the changes that a run of our tasks needs; further calls do nothing."""
+    """Make the changes that a run of this package's tasks needs. Calling this again has no effect."""
     keep_compiled_templates()
     hide_traceback_of_user_errors()
 
 
 def keep_compiled_templates() -> None:
-    """Make lm-eval keep compiled templates.
+    """Make lm-eval cache compiled templates.
 
-    Compiling them for each of 1,609 documents takes longer than everything else before the first request. The same
-    source always compiles to the same code.
+    Without the cache, a template is compiled for each of 1,609 documents, which takes longer than everything else
+    before the first request. The cache is safe, because the same source always compiles to the same code.
     """
     from lm_eval.utils import env
 
@@ -248,9 +249,9 @@ def keep_compiled_templates() -> None:
 
 
 def hide_traceback_of_user_errors() -> None:
-    """Make `MeraRuError` end a program with only its message, also under lm-eval's command line.
+    """Make an uncaught `MeraRuError` print only its message, also in lm-eval's command line.
 
-    All other exceptions are shown as before. `LMEVAL_LOG_LEVEL=DEBUG` shows the traceback again.
+    Other exceptions are shown as before. With `LMEVAL_LOG_LEVEL=DEBUG`, the traceback is shown for all exceptions.
     """
     from mera_ru_tasks.issues import MeraRuError
     from mera_ru_tasks.textutil import printable
@@ -270,13 +271,13 @@ def hide_traceback_of_user_errors() -> None:
 
 
 def run_lm_eval(arguments: Sequence[str]) -> None:
-    """Call lm-eval's command line in this process.
+    """Run lm-eval's command line in this process.
 
     Args:
-        arguments: the arguments of `lm_eval` in a shell.
+        arguments: the arguments, as passed to `lm_eval` in a shell.
 
     Raises:
-        SystemExit: lm-eval ended by itself, as after `--help`.
+        SystemExit: lm-eval exited on its own, for example after `--help`.
     """
     from lm_eval.__main__ import cli_evaluate
 

@@ -1,7 +1,8 @@
-"""Check a run before the model loads, so that a mistake costs seconds, not the run.
+"""Check a run before the model is loaded, so that a mistake costs seconds and not the whole run.
 
-`check` is called for every run of our tasks from lm-eval's command line, when the tasks are known but the model is not
-loaded yet. A run from Python (`simple_evaluate`) checks data and judge when it creates the tasks and the requests.
+lm-eval's command line calls `check` for every run of this package's tasks, after the tasks are known and before the
+model is loaded. Runs from Python (`simple_evaluate`) do not call it. They check the data when the tasks are created,
+and the judge when the requests are built.
 """
 
 from __future__ import annotations
@@ -32,18 +33,19 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 
 def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool | None = None) -> None:
-    """Check a run of lm-eval's command line, and prepare our tasks.
+    """Check a run of lm-eval's command line, and load this package's tasks.
 
-    The tasks that are loaded here are not loaded again: `manager.load` returns them.
+    Each task is loaded only once, because `manager.load` later returns the tasks that are loaded here.
 
     Args:
-        config: lm-eval's settings, in which `tasks` holds the names and configurations that lm-eval resolved.
+        config: lm-eval's settings. Their `tasks` are the names and configurations that lm-eval resolved.
         manager: the task manager of the run.
-        keep_samples: how `mera-ru run` treats an `output_path` without `log_samples`: log the samples (True), or do
-            not, as the user asked (False). None, under lm-eval's own command, keeps the setting and warns.
+        keep_samples: what to do if `output_path` is set without `log_samples`. True logs the samples, as `mera-ru run`
+            does by default. False does not log them, because the user set `--no-log-samples`. None, for lm-eval's own
+            command, does not log them and warns.
 
     Raises:
-        TaskError: an option, the data or the judge has an error. The message lists all errors.
+        TaskError: an option, the data or the judge has an error. The message lists all errors of the failed step.
     """
     patches.hide_traceback_of_user_errors()
     ours = [spec for spec in config.tasks if patches.leads_to_our_task(spec, manager)]
@@ -60,7 +62,7 @@ def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool |
 
 
 def _report(issues: list[Issue]) -> None:
-    """Log the warnings, raise TaskError if there is an error, and empty the list."""
+    """Log the warnings, empty the list, and raise TaskError if there is an error."""
     for issue in issues:
         if issue.severity != "error" and _is_first_process():
             logger.warning("%s", issue)
@@ -78,16 +80,16 @@ def _is_first_process() -> bool:
 
 # --- samples and output ----------------------------------------------------------------------------------------------
 
-_LOST = "its responses cannot be scored again, judged, compared or submitted"
+_LOST = "Its responses cannot be rescored, judged, compared or submitted."
 
 
 def _keep_samples(config: EvaluatorConfig, keep: bool | None) -> None:
     if keep and config.output_path:
         config.log_samples = True
     if not config.output_path:
-        _warn(f"This run writes no file, because --output_path is missing: {_LOST}.")
+        _warn(f"This run writes no files, because --output_path is missing. {_LOST}")
     elif keep is None and not config.log_samples:
-        _warn(f"This run does not keep the model's responses, because --log_samples is missing: {_LOST}.")
+        _warn(f"This run does not log the model's responses, because --log_samples is missing. {_LOST}")
 
 
 def _warn(text: str) -> None:
@@ -96,7 +98,7 @@ def _warn(text: str) -> None:
 
 
 def check_output(config: EvaluatorConfig) -> list[Issue]:
-    """Check that lm-eval can write its results; by itself it reports a failure only after the run, in a warning."""
+    """Check that lm-eval can write its results. lm-eval itself only logs a warning after the run if it cannot."""
     if not config.output_path or not _is_first_process():
         return []
     from lm_eval.loggers.evaluation_tracker import GeneralConfigTracker
@@ -121,7 +123,7 @@ def check_output(config: EvaluatorConfig) -> list[Issue]:
 
 
 def _try_to_write(folder: Path) -> None:
-    """Write a test file into a folder, created if needed; remove everything afterwards."""
+    """Write a test file to a folder, which is created if it does not exist, and remove everything afterwards."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +131,7 @@ def _try_to_write(folder: Path) -> None:
             pass
     finally:
         for parent in missing:
-            with contextlib.suppress(OSError):  # never created, or another process uses it
+            with contextlib.suppress(OSError):  # the folder was never created, or another process uses it
                 parent.rmdir()
 
 
@@ -141,7 +143,7 @@ _SERVERS = (*_CHAT_SERVERS, "local-completions", "openai-completions")
 _WITHOUT_LOGLIKELIHOODS = (*_CHAT_SERVERS, "anthropic-chat", "anthropic-chat-completions")
 _HF = (("torch", "transformers", "accelerate", "peft"), "mera-ru-tasks[hf]")
 _API = (("aiohttp", "tenacity", "requests", "tqdm"), "mera-ru-tasks[api]")
-# The modules that each `--model` of lm-eval imports, and the packages to install. Others are left to lm-eval.
+# The modules that each `--model` of lm-eval imports, and the packages to install. Other models are not checked.
 _NEEDED = {
     **dict.fromkeys((*_TRANSFORMERS, "hf-multimodal", "hf-mistral3", "steered"), _HF),
     **dict.fromkeys(_SERVERS, _API),
@@ -153,7 +155,7 @@ _NEEDED = {
     "anthropic-chat-completions": (("anthropic", *_API[0]), "anthropic lm-eval[api]"),
     "openvino": (("optimum",), "lm-eval[optimum]"),
 }
-# The modules that an argument of the transformers backend needs.
+# The modules that arguments of the transformers backend need, and the packages to install.
 _NEEDED_BY_ARGUMENT = {
     "gguf_file": (("gguf", "sentencepiece"), "gguf sentencepiece protobuf"),
     "load_in_4bit": (("bitsandbytes",), "bitsandbytes"),
@@ -163,7 +165,7 @@ _NEEDED_BY_ARGUMENT = {
 
 
 def check_model(config: EvaluatorConfig) -> list[Issue]:
-    """Check everything about the model that needs no loading: name, packages, folder, server, chat template."""
+    """Check what can be checked without loading the model: its name, packages, folder, server and chat template."""
     from lm_eval.models import MODEL_MAPPING
 
     model, arguments = config.model, config.model_args
@@ -174,7 +176,7 @@ def check_model(config: EvaluatorConfig) -> list[Issue]:
                 "error",
                 f"--model {model}",
                 "lm-eval has no such model type",
-                f"{suggest(model, MODEL_MAPPING)} The name of the model goes into --model_args pretrained=…",
+                f"{suggest(model, MODEL_MAPPING)} Pass the name of the model as --model_args pretrained=MODEL.",
             )
         ]
     return [
@@ -208,20 +210,20 @@ def _check_packages(model: str, arguments: Mapping[str, Any]) -> Iterator[Issue]
                 "missing-package",
                 "error",
                 location,
-                f"needs packages that are not installed ({', '.join(missing)})",
+                f"it needs packages that are not installed ({', '.join(missing)})",
                 f"Run `pip install {names}`.",
             )
 
 
 def _check_folder(arguments: Mapping[str, Any]) -> Iterator[Issue]:
-    """Check a local model folder; a name from the hub, `organisation/model`, is left to transformers."""
+    """Check a local model folder. A name from the hub, `organisation/model`, is not checked."""
     name = str(arguments.get("pretrained", ""))
     location = f"--model_args pretrained={name}"
     if not name:
-        yield Issue("no-model", "error", "--model_args", "names no model", "Write `--model_args pretrained=MODEL`.")
+        yield Issue("no-model", "error", "--model_args", "`pretrained` is missing", "Add `pretrained=MODEL`.")
     elif not Path(name).exists():
         if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
-            yield Issue("no-model", "error", location, "the folder does not exist")
+            yield Issue("no-model", "error", location, "the folder does not exist", "Correct the path.")
     elif "gguf_file" in arguments:
         if not Path(name, str(arguments["gguf_file"])).is_file():
             yield Issue("no-model", "error", location, f"the folder has no file {arguments['gguf_file']}")
@@ -230,8 +232,8 @@ def _check_folder(arguments: Mapping[str, Any]) -> Iterator[Issue]:
             "no-model",
             "error",
             location,
-            "the folder does not contain a model: config.json is missing",
-            "Use the folder written by `save_pretrained` or by a download.",
+            "the folder contains no model, because config.json is missing",
+            "Use a folder that `save_pretrained` or a download created.",
         )
 
 
@@ -246,14 +248,14 @@ def _check_server(model: str, arguments: Mapping[str, Any]) -> Iterator[Issue]:
                 "error",
                 f"--model {model}",
                 "the server's address is missing",
-                f"Write `--model_args model=NAME,base_url={example}`.",
+                f"Set it, for example with `--model_args model=NAME,base_url={example}`.",
             )
         elif not str(url).rstrip("/").endswith(ending):
             yield Issue(
                 "server-address",
                 "warning",
                 f"--model_args base_url={url}",
-                f"the address usually ends in {ending}, because lm-eval uses it unchanged",
+                f"the address should usually end in {ending}, because lm-eval uses it unchanged",
             )
     elif not os.environ.get("OPENAI_API_KEY"):
         yield Issue("no-key", "error", f"--model {model}", "OPENAI_API_KEY is not set", "Set it to your API key.")
@@ -281,17 +283,17 @@ def _check_chat_template(config: EvaluatorConfig) -> Iterator[Issue]:
 
 
 def has_chat_template(name: str) -> bool | None:
-    """Return True if a tokenizer has a chat template, judging by its files on this machine.
+    """Return True if the files of a tokenizer contain a chat template, and False if they do not.
 
     Args:
-        name: a folder, or the name of a model on the hub, which is looked up in the hub's cache.
+        name: a folder, or the name of a model on the hub.
 
     Returns:
-        None if the files do not show it.
+        None if the files do not tell, or if `name` is not a folder.
     """
     folder = Path(name)
     if not name or not folder.is_dir():
-        return None  # the hub's cache does not distinguish a missing file from one that was never requested
+        return None  # in the hub's cache, a file that does not exist looks like a file that was never requested
     if (folder / "chat_template.jinja").exists() or (folder / "chat_template.json").exists():
         return True
     if (folder / "additional_chat_templates").exists() or (folder / "tekken.json").exists():
@@ -309,8 +311,8 @@ def _check_token_limit_argument(arguments: Mapping[str, Any]) -> Iterator[Issue]
             "unused-limit",
             "warning",
             f"--model_args max_gen_toks={arguments['max_gen_toks']}",
-            "has no effect, because the tasks set their own limit",
-            f"Write `--gen_kwargs max_gen_toks={arguments['max_gen_toks']}`.",
+            "it has no effect, because the tasks set their own limit",
+            f"Use `--gen_kwargs max_gen_toks={arguments['max_gen_toks']}` instead.",
         )
 
 
@@ -318,35 +320,34 @@ def _check_token_limit_argument(arguments: Mapping[str, Any]) -> Iterator[Issue]
 
 
 def check_limit(limit: object) -> list[Issue]:
-    """Check `--limit`; lm-eval runs all documents for 0 and fails after loading the model for a negative number."""
+    """Check `--limit`. For 0, lm-eval would run all documents. For a negative number, it would fail late."""
     if limit is None or (isinstance(limit, (int, float)) and 0 < limit < float("inf")):
         return []
-    hint = "Write a number of documents, a share between 0 and 1, or omit the option to run all documents."
-    return [Issue("limit", "error", f"--limit {limit}", "must be greater than 0", hint)]
+    hint = "Pass a number of documents or a share between 0 and 1. To run all documents, omit the option."
+    return [Issue("limit", "error", f"--limit {limit}", "it must be greater than 0", hint)]
 
 
 def check_samples(samples: object, sizes: Mapping[str, int], *, complete: bool = True) -> list[Issue]:
     """Check `--samples`.
 
     Args:
-        samples: the option's value: document indices by the name of a task, counted from 0.
-        sizes: the number of documents of our tasks in this run.
-        complete: True if these are all tasks of the run; lm-eval ignores other names and runs all documents.
+        samples: the value of the option: a mapping from task names to document indices, which start at 0.
+        sizes: a mapping from this package's tasks in the run to their numbers of documents.
+        complete: True if the run has no other tasks. Only then is an unknown name reported; lm-eval would ignore it and
+            run all documents.
     """
     if not samples:
         return []
-    hint = "Write it like '{\"riddles_sample\": [0, 1, 2]}', or name a JSON file with this content."
+    hint = "Pass a JSON object such as '{\"riddles_sample\": [0, 1, 2]}', or the path of a file with such an object."
     if not isinstance(samples, Mapping):
-        return [Issue("samples", "error", "--samples", "is neither a JSON object nor a file", hint)]
+        return [Issue("samples", "error", "--samples", "the value is not a JSON object", hint)]
     issues = []
     for name, indices in samples.items():
         if name in sizes:
             issues += check_indices(indices, sizes[name], f"--samples, task {name}")
         elif complete:
-            hint = f"The tasks of this run: {', '.join(sizes)}."
-            issues.append(
-                Issue("samples", "error", f"--samples, task {name}", "is not a single task of this run", hint)
-            )
+            hint = f"The tasks of this run are {', '.join(sizes)}."
+            issues.append(Issue("samples", "error", f"--samples, task {name}", "the run has no such task", hint))
     return issues
 
 
@@ -354,16 +355,16 @@ def check_indices(indices: object, size: int, location: str) -> list[Issue]:
     """Check the document indices of one task against its number of documents."""
 
     def issue(message: str) -> list[Issue]:
-        return [Issue("samples", "error", location, message, f"Write a list of numbers from 0 to {size - 1}.")]
+        return [Issue("samples", "error", location, message, f"Pass a list of numbers from 0 to {size - 1}.")]
 
     if not isinstance(indices, (list, tuple)) or not indices:
-        return issue("names no documents")
+        return issue("the list of documents is empty or not a list")
     wrong = [index for index in indices if type(index) is not int]
     if wrong:
         return issue(f"{wrong[0]!r} is not a document number")
     beyond = [index for index in indices if not 0 <= index < size]
     if beyond:
-        return issue(f"there is no document {beyond[0]}: the task has {size}")
+        return issue(f"there is no document {beyond[0]}, because the task has {size} documents")
     return []
 
 
@@ -371,7 +372,7 @@ def check_indices(indices: object, size: int, location: str) -> list[Issue]:
 
 
 def _load(manager: TaskManager, specs: Iterable[Any], issues: list[Issue]) -> dict[str, Task]:
-    """Load tasks, which checks every row of their data, and let `manager.load` return them in the run."""
+    """Load tasks, which checks every row of their data, and make `manager.load` return them later."""
     tasks: dict[str, Task] = {}
     ready: list[tuple[Any, list[Any]]] = []
     for spec in specs:
@@ -401,7 +402,7 @@ def _mera_tasks(tasks: Mapping[str, Task]) -> Iterator[MeraTask]:
 
 
 def _check_tasks(tasks: Iterable[MeraTask], config: EvaluatorConfig) -> Iterator[Issue]:
-    """Check what depends on the tasks' documents: the shots and the judge."""
+    """Check what depends on the documents of the tasks: the shots and the judge."""
     tasks = list(tasks)
     ranked = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
     if ranked and config.model in _WITHOUT_LOGLIKELIHOODS:
@@ -421,5 +422,5 @@ def _check_tasks(tasks: Iterable[MeraTask], config: EvaluatorConfig) -> Iterator
             one_check()
         except MeraRuError as error:
             yield Issue("task", "error", "", str(error).removesuffix("."))
-            if isinstance(error, JudgeError):  # the other tasks have the same judge
+            if isinstance(error, JudgeError):  # all tasks have the same judge
                 return

@@ -26,7 +26,10 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 
 class RankTask(MeraTask):
-    """A `multiple_choice` task whose documents may have several correct options and two forms of context."""
+    """A `multiple_choice` task whose documents may have several correct options and two forms of context.
+
+    The form that is being built is stored in the task, because lm-eval's methods for prompts do not pass it on.
+    """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         """Create the task from the content of its YAML file.
@@ -39,7 +42,7 @@ class RankTask(MeraTask):
         super().__init__(config)
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Load the documents with a reference, since others cannot be ranked; add distractors to riddles."""
+        """Load the documents that have a reference, which ranking requires, and add distractors to riddles."""
         super().download(dataset_kwargs)
         split = self.config.test_split
         self.dataset[split] = self._with_distractors(self._answered(self.dataset[split]))
@@ -50,11 +53,11 @@ class RankTask(MeraTask):
             benchmark = BENCHMARKS[self.config.dataset_kwargs["mera_ru_benchmark"]]
             raise DataError(
                 f"{self.config.task}: none of the {len(documents)} documents has a reference answer, so there is "
-                f"nothing to rank. Point MERA_RU_DATA at data with answers, or run `{benchmark.name}_shots_rank`, "
-                "which ranks the public shots."
+                f"nothing to rank. Set MERA_RU_DATA to a folder of data with answers, or run "
+                f"`{benchmark.name}_shots_rank`, which uses the public shots."
             )
         if len(numbers) < len(documents):
-            logger.warning("%s: the documents without a reference are left out.", self.config.task)
+            logger.warning("%s: the documents without a reference answer are left out.", self.config.task)
         return documents.select(numbers)
 
     def _with_distractors(self, documents: Dataset) -> Dataset:
@@ -64,16 +67,16 @@ class RankTask(MeraTask):
         return documents.add_column("distractors", ranking.draw_distractors(list(documents), list(sample)))
 
     def doc_to_text(self, doc: Mapping[str, Any], doc_to_text: Any = None) -> str:
-        """Return the context in the form that is being built (see `fewshot_context`)."""
+        """Return the context of a document in the form that is being built (see `fewshot_context`)."""
         return prompt.render(doc, MARKER) if self._form == "letter" else ranking.cloze(doc)
 
     def doc_to_target(self, doc: Mapping[str, Any], doc_to_target: Any = None) -> str:
-        """Return the first correct option in the form that is being built."""
+        """Return the first correct option of a document in the form that is being built."""
         options = ranking.options_of({"distractors": [], **doc})
         return next((option.text for option in options if option.right and option.form == self._form), "")
 
     def fewshot_context(self, doc: Mapping[str, Any], *args: Any, **kwargs: Any) -> dict[ranking.Form, Any]:
-        """Build the context of each form, with its shots in the same form."""
+        """Return a mapping from each form of the document to its context, in which the shots have the same form."""
         contexts = {}
         try:
             for form in ranking.forms_of(doc):
@@ -88,7 +91,7 @@ class RankTask(MeraTask):
     ) -> list[Instance]:
         """Build one log-likelihood request for each option, as lm-eval does for `multiple_choice`."""
         kwargs.pop("chat_template", None)
-        # As lm-eval does: in a chat, the option begins the assistant's message.
+        # As in lm-eval, no delimiter precedes the option in a chat, where the option begins the assistant's message.
         self._delimiter = "" if kwargs.pop("apply_chat_template", False) else ranking.DELIMITER
         return [
             Instance("loglikelihood", doc, (ctx[option.form], self._delimiter + option.text), number, **kwargs)
@@ -96,11 +99,11 @@ class RankTask(MeraTask):
         ]
 
     def apply_filters(self) -> Any:
-        """Return the log-likelihoods unchanged; the checks on responses do not apply."""
+        """Return the log-likelihoods unchanged, without the checks of `MeraTask`, which apply only to responses."""
         return ConfigurableTask.apply_filters(self)
 
     def process_results(self, doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-        """Score one document's log-likelihoods; in `--predict_only` as lm-eval does."""
+        """Score the log-likelihoods of one document. With `--predict_only`, return 0 for each metric, like lm-eval."""
         if not self._scored:
             return dict.fromkeys(self._metric_fn_list, 0)
         return process_results(doc, results, self._delimiter)
@@ -109,8 +112,17 @@ class RankTask(MeraTask):
 def process_results(
     doc: Mapping[str, Any], results: Sequence[tuple[float, bool]], delimiter: str = ranking.DELIMITER
 ) -> dict[str, Any]:
-    """Score one document's log-likelihoods, one pair `(log-likelihood, is greedy)` for each option."""
+    """Score the log-likelihoods of one document.
+
+    Args:
+        doc: the document.
+        results: a pair `(log-likelihood, is greedy)` for each option.
+        delimiter: the text before each option, which was part of the request.
+
+    Returns:
+        The scores by metric; empty if a log-likelihood is not a finite number.
+    """
     scores = ranking.score_ranking(doc, [float(value) for value, *_ in results], delimiter=delimiter)
     if not scores:
-        logger.warning("A log-likelihood is not a finite number. The document %s has no score.", doc["meta"]["id"])
+        logger.warning("Document %s has no score, because a log-likelihood is not a finite number.", doc["meta"]["id"])
     return scores

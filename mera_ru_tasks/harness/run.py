@@ -1,8 +1,9 @@
-"""Run lm-eval's command line in this process with an index of only our tasks (`mera-ru run`).
+"""Run lm-eval's command line in this process with only this package's tasks (`mera-ru run`).
 
 At startup lm-eval reads the YAML files of all its 14,000 tasks, which takes longer than everything else before the
-first request. A run here gives the same scores as `lm_eval`. It differs in three ways: samples are kept if there
-is an output folder, a failure to write the results ends with an error, and Ctrl-C reports what was kept.
+first request. `mera-ru run` skips them and gives the same scores as `lm_eval`. It differs in three more ways: samples
+are logged if there is an output folder, a failure to write the results is an error, and Ctrl-C reports which responses
+were saved.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ from mera_ru_tasks.paths import read_task_file, task_names
 from mera_ru_tasks.textutil import suggest
 
 DIFFERENCE = (
-    "mera-ru run takes the same arguments as `lm_eval run` and does the same, but\n"
-    "- starts sooner: it knows only the tasks of mera-ru-tasks and of --include_path, not lm-eval's own;\n"
-    "- keeps the samples whenever --output_path is given; --no-log-samples turns this off.\n"
+    "mera-ru run takes the same arguments as `lm_eval run`, with two differences:\n"
+    "- It starts faster, because it knows the tasks of mera-ru-tasks and of --include_path, but not lm-eval's own.\n"
+    "- It logs the samples if --output_path is set. To turn this off, add --no-log-samples.\n"
     "The help of lm-eval:"
 )
 
 
 def run(arguments: Sequence[str], *, keep_samples: bool = True) -> None:
-    """Run `lm_eval run` with these arguments.
+    """Run `lm_eval run` in this process.
 
     Args:
-        arguments: those of `lm_eval run`.
-        keep_samples: True to keep the samples if there is an `--output_path`, even without `--log_samples`.
+        arguments: the arguments of `lm_eval run`.
+        keep_samples: True to log the samples if `--output_path` is set, even without `--log_samples`.
 
     Raises:
-        TaskError: a task is neither ours nor in `--include_path`, or a check before the run failed.
+        TaskError: a task is unknown, or a check before the run failed.
         OutputError: lm-eval could not write the results.
-        SystemExit: lm-eval ended by itself, as after `--help`; status 130 after Ctrl-C.
+        SystemExit: lm-eval exited on its own, for example after `--help`. After Ctrl-C the status is 130.
     """
     patches.leave_out_other_tasks()
     patches.install_run_check(keep_samples=keep_samples)
@@ -56,16 +57,16 @@ def run(arguments: Sequence[str], *, keep_samples: bool = True) -> None:
 def _interrupted(arguments: Sequence[str]) -> str:
     cached = [*_values(arguments, "--use_cache"), *_values(arguments, "-c")]
     if cached:
-        return f"\nInterrupted. The responses so far are in {cached[-1]}_rank0.db; the same command continues there."
+        return f"\nInterrupted. The responses so far are in {cached[-1]}_rank0.db. To continue, repeat the command."
     return (
-        "\nInterrupted, and the responses so far are lost. With `--use_cache FILE` lm-eval saves each response as it "
-        "comes, and the same command continues after an interruption."
+        "\nInterrupted. The responses so far are lost. With `--use_cache FILE`, lm-eval saves each response when it "
+        "arrives, and repeating the command continues an interrupted run."
     )
 
 
 @contextlib.contextmanager
 def _noticing_lost_results() -> Iterator[None]:
-    """Raise OutputError at the end if lm-eval could not write its results; lm-eval itself only logs a warning."""
+    """Raise OutputError at the end if lm-eval could not write its results, for which lm-eval only logs a warning."""
     failures: list[str] = []
 
     class Notice(logging.Handler):
@@ -82,8 +83,8 @@ def _noticing_lost_results() -> Iterator[None]:
         logger.removeHandler(handler)
     if failures:
         raise OutputError(
-            f"lm-eval could not write all results ({failures[0]}); only the table above is left. Check the "
-            "space and the permissions of --output_path."
+            f"lm-eval could not write all results ({failures[0]}). Only the table above is left. Check the free space "
+            "and the permissions of the --output_path folder."
         )
 
 
@@ -91,18 +92,18 @@ _NOT_FOUND = "Tasks not found: "
 
 
 def _not_found(tasks: Sequence[str], arguments: Sequence[str]) -> str:
-    """Return the message about tasks that lm-eval cannot find, with hints based on its arguments."""
+    """Return the message for tasks that lm-eval cannot find, with hints based on the arguments."""
     folders = [Path(folder) for folder in _values(arguments, "--include_path")]
     known = {*task_names(), *(name for folder in folders for name in _tasks_in(folder))}
     text = f"{_NOT_FOUND}{', '.join(tasks)}. {suggest(tasks[0], known)} "
     for folder in folders:
         if not folder.is_dir():
-            text += f"The folder {folder} of --include_path does not exist. "
-    return f"{text}`mera-ru run` knows only these and those in --include_path; for lm-eval's own tasks use `lm_eval`."
+            text += f"The --include_path folder {folder} does not exist. "
+    return f"{text}`mera-ru run` does not know lm-eval's own tasks. To run them, use `lm_eval`."
 
 
 def _values(arguments: Sequence[str], option: str) -> list[str]:
-    """Return the values of an option among arguments, `--option value` or `--option=value`."""
+    """Return all values given for an option, as `--option value` or `--option=value`."""
     apart = [value for name, value in itertools.pairwise(arguments) if name == option]
     return apart + [text.partition("=")[2] for text in arguments if text.startswith(f"{option}=")]
 

@@ -1,4 +1,7 @@
-"""Define lm-eval tasks on our data and users' data: documents, shots, checks before a run, requests, later warnings."""
+"""Define the lm-eval tasks of this package and the class for custom tasks.
+
+They load documents, choose shots, check a run before it starts, build requests, and warn about the responses.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +47,10 @@ def load(
     mera_ru_revision: str | None = None,
     **_: Any,
 ) -> dict[str, Dataset]:
-    """Load a task's documents; the YAML files name this function as `custom_dataset`.
+    """Load the documents of a task. The YAML files refer to this function as `custom_dataset`.
 
-    lm-eval passes the task's `dataset_kwargs` and its `metadata`, which also holds `--metadata` and the model's
-    arguments. Our names therefore have a prefix, and other arguments are ignored.
+    lm-eval passes the task's `dataset_kwargs` and `metadata`. The latter also contain `--metadata` and the model's
+    arguments, so this package's arguments have a prefix, and all others are ignored.
     """
     return load_and_warn(
         BENCHMARKS[mera_ru_benchmark], data=mera_ru_data, revision=mera_ru_revision, scored=mera_ru_scored
@@ -55,14 +58,14 @@ def load(
 
 
 def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
-    """Load a task's documents from the sample data that the package ships, whatever the user's settings are."""
+    """Load the documents of a task from the shipped sample data, regardless of the user's settings."""
     return loading.load(BENCHMARKS[mera_ru_benchmark], data=sample_folder())
 
 
 def load_and_warn(benchmark: Benchmark, *, data: str | None, revision: str | None, scored: str) -> dict[str, Dataset]:
-    """Load a benchmark's documents (see `data.load`) and warn about those that will have no score."""
+    """Load the documents of a benchmark (see `data.load`), and warn about documents that will get no score."""
     splits = loading.load(benchmark, data=data, revision=revision, scored=scored)
-    # Read the column only: reading whole documents takes ten times as long.
+    # Read only the column, because reading whole documents takes ten times as long.
     answered = [has_reference({"outputs": outputs}) for outputs in splits[scored]["outputs"]]
     _warn_about_unfilled(benchmark, splits[scored])
     if not all(answered):
@@ -77,7 +80,7 @@ def _warn_about_unfilled(benchmark: Benchmark, documents: Dataset) -> None:
     if found:
         logger.warning(
             "%s: in %d of %d prompts no input fills {%s}. The documents are run anyway. "
-            "`mera-ru data check` names the rows.",
+            "To list the rows, run `mera-ru data check`.",
             benchmark.title,
             len(found),
             len(documents),
@@ -86,33 +89,33 @@ def _warn_about_unfilled(benchmark: Benchmark, documents: Dataset) -> None:
 
 
 def _warn_about_hidden_answers(benchmark: Benchmark, answered: Sequence[bool], *, is_hidden: bool) -> None:
-    """Report how many documents have no reference, and how to get scores for them."""
+    """Log a warning with the number of documents without a reference, and with the ways to get scores for them."""
     missing = f"{benchmark.title}: {answered.count(False)} of {len(answered)} documents have no reference answer"
     if benchmark in LEADERBOARD and is_hidden:
         logger.warning(
-            "%s (the leaderboard does not publish them), so they get no score. To have them scored by the leaderboard, "
-            "generate with `--log_samples --output_path DIR` and submit; to score here, point MERA_RU_DATA at data "
-            "with answers, or run the task `%s_shots`, which scores the public shots.",
+            "%s (the leaderboard does not publish them), so they get no score. To let the leaderboard score them, "
+            "run with `--log_samples --output_path DIR` and submit the logs. To score locally, set MERA_RU_DATA to a "
+            "folder of data with answers, or run the task `%s_shots`, which scores the public shots.",
             missing,
             benchmark.name,
         )
     else:
-        logger.warning("%s, so they get no score. To have them scored, add their answers to the data.", missing)
+        logger.warning("%s, so they get no score. To score them, add their answers to the data.", missing)
 
 
 class MeraTask(ConfigurableTask):  # type: ignore[misc]
-    """An lm-eval task that also checks the judge before the model runs and skips scores in `--predict_only`."""
+    """An lm-eval task that also checks the settings of a run before the model starts, and its responses afterwards."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         """Create the task from the content of its YAML file."""
         patches.prepare_lm_eval()
-        # `class`, which names this class, is not a field of lm-eval's configuration.
+        # The key `class` refers to this class and is not a field of lm-eval's configuration.
         super().__init__(config={key: value for key, value in _with_prefix(config).items() if key != "class"})
         self._scored = True
         self._tokenizer: Any = None
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Load the documents like lm-eval, but without its constant hint to use `--metadata`."""
+        """Load the documents as lm-eval does, but without the hint to use `--metadata`, which it always prints."""
         self.dataset = self.config.custom_dataset(**(self.config.metadata or {}), **(dataset_kwargs or {}))
 
     def override_metric(self, metric_name: str) -> None:
@@ -121,20 +124,22 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         self._scored = False
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
-        """Change a setting of the run, such as `--gen_kwargs`, where a token limit replaces the task's own."""
+        """Change a setting. A token limit in `--gen_kwargs` replaces the limit of the task, whatever its name."""
         super().set_config(key, with_one_limit(value) if key == "generation_kwargs" else value, update)
 
     def check_shots(self, number: int | None) -> None:
-        """Raise DataError if there are fewer shots than `--num_fewshot`, or than the task's own setting if None."""
+        """Raise DataError if there are fewer than `number` shots. If it is None, the setting of the task applies."""
         number = self.config.num_fewshot if number is None else number
         if number and isinstance(getattr(self, "sampler", None), ShotsSampler):
             self.sampler.sample(number, self.eval_docs[0])
 
     def check_judge(self) -> None:
-        """Check the configured judge, if any, with a test question, and record it in the results.
+        """Check the judge with a test question, and record it in the results.
+
+        Do nothing if no judge is configured or no document has a reference.
 
         Raises:
-            JudgeError: the judge cannot be used. It is not needed if no document has a reference.
+            JudgeError: the judge cannot be used.
         """
         settings = config.from_environment()
         if settings is None or "judge_score" not in self._metric_fn_list:
@@ -146,20 +151,20 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             self._record(METADATA, identity(judge_facts(settings)))
 
     def build_all_requests(self, *args: Any, cache_requests: bool = False, **kwargs: Any) -> None:
-        """Build the requests, after checking the judge if it is needed.
+        """Check the run, and build its requests.
 
-        Requests are never taken from lm-eval's cache. Its key is the task's name and settings, so it would return
-        requests for other data, revisions or shots, and the responses would get wrong scores.
+        lm-eval's request cache is never used. It identifies requests by the name and settings of the task, so it could
+        return requests for different data, revisions or shots, and the responses would get wrong scores.
 
         Raises:
             JudgeError: the judge cannot be used.
-            TaskError: `--apply_chat_template` is given, and the model has no chat template.
+            TaskError: `--samples` is invalid, or the model has no chat template for `--apply_chat_template`.
             DataError: one of several processes would have no document with a reference.
         """
         if cache_requests:
             warning_once(
                 logger,
-                "--cache_requests is ignored, because lm-eval's cache does not notice changed data or shots. "
+                "--cache_requests is ignored, because lm-eval's cache does not detect changed data or shots. "
                 "Building the requests takes about a second.",
             )
         self._check_samples(kwargs.get("samples"))
@@ -168,7 +173,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         if self.config.num_fewshot and isinstance(getattr(self, "sampler", None), ShotsSampler):
             self._record(SHOTS, self.sampler.digest(self.config.num_fewshot))
         self._refuse_uneven_processes(**kwargs)
-        model = getattr(kwargs.get("chat_template"), "__self__", None)  # the method of the model, or nothing
+        model = getattr(kwargs.get("chat_template"), "__self__", None)  # `chat_template` is a method of the model
         self._tokenizer = getattr(model, "tokenizer", None)
         try:
             super().build_all_requests(*args, **{**kwargs, "rewrite_requests_cache": False})
@@ -176,12 +181,12 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             if not (kwargs.get("apply_chat_template") and "chat_template" in str(error)):
                 raise
             raise TaskError(
-                f"{self.task_name}: the model's tokenizer has no chat template for --apply_chat_template. Omit that "
-                "option; for base models use the `_prefill` tasks."
+                f"{self.task_name}: the model's tokenizer has no chat template for --apply_chat_template. Omit this "
+                "option. If the model is a base model, use the `_prefill` tasks."
             ) from error
 
     def _check_samples(self, samples: Any) -> None:
-        """Check `--samples`, and sort them: lm-eval runs them in order but logs their numbers as given."""
+        """Check and sort `--samples`, because lm-eval runs documents in order but logs the numbers as given."""
         if samples is None:
             return
         issues = preflight.check_indices(samples, len(self.eval_docs), f"--samples, task {self.task_name}")
@@ -191,9 +196,9 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             samples[:] = sorted(set(samples))
 
     def apply_filters(self) -> Any:
-        """Filter the responses, then warn if they show that a setting is wrong.
+        """Filter the responses, and log a warning if they suggest that a setting is wrong.
 
-        The filters learn from each document whether its prompt opened a reasoning block.
+        During filtering, the field `OPENING_MARK` tells the filters that the prompt opened a reasoning block.
         """
         marked = [(instance, opening_mark(instance.args[0])) for instance in self._instances]
         for instance, mark in marked:
@@ -201,7 +206,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
                 instance.doc = {**instance.doc, OPENING_MARK: mark}
         filtered = super().apply_filters()
         for instance, mark in marked:
-            if mark:  # lm-eval logs a hash of the document
+            if mark:  # lm-eval logs a hash of the document, which must not change
                 del instance.doc[OPENING_MARK]
         for warning in run_warnings(self, self._tokenizer):
             logger.warning("%s", warning)
@@ -210,35 +215,35 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
     def _refuse_uneven_processes(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
     ) -> None:
-        """Refuse to start a run that lm-eval would lose after its last response.
+        """Raise DataError if lm-eval would lose the results of a run with several processes.
 
-        Each of several processes takes every n-th document, and lm-eval merges their metrics as if all had the same
-        ones. A process whose documents all lack a reference has none.
+        Each process runs every n-th document. lm-eval assumes that all processes have the same metrics. A process has
+        no metrics if none of its documents has a reference.
         """
-        # Read the column only, as in load_and_warn.
+        # Read only the column, as in `load_and_warn`.
         answered = [has_reference({"outputs": outputs}) for outputs in self.eval_docs["outputs"]]
         run = [answered[number] for number in sorted(set(samples))] if samples else answered[: limit or None]
         shares = [any(run[rank::world_size]) for rank in range(world_size)]
         if any(shares) and not all(shares):
             raise DataError(
                 f"{self.task_name}: only a few documents have a reference answer, and one of the {world_size} "
-                "processes would get none of them. lm-eval cannot merge such a run. Use one process, or data with all "
-                "answers."
+                "processes would get none of them. lm-eval cannot merge the results of such a run. Use one process, or "
+                "data with all answers."
             )
 
     def _record(self, name: str, value: Any) -> None:
-        """Write information about the run into the task's `metadata`, which lm-eval copies to its results."""
+        """Add information about the run to the task's `metadata`, which lm-eval copies to its results."""
         self.config.metadata = {**(self.config.metadata or {}), name: value}
 
 
-# lm-eval's names for the maximum number of new tokens, in its own order of preference.
+# lm-eval's names for the maximum number of new tokens, in lm-eval's order of preference.
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 
 
 def with_one_limit(generation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return generation settings with their token limit under the one name that lm-eval's backends share.
+    """Return generation settings whose token limit is named `max_gen_toks`, which all of lm-eval's backends support.
 
-    In lm-eval, a task's `max_gen_toks` would override the user's `max_new_tokens`.
+    Otherwise the task's `max_gen_toks` would override the user's `max_new_tokens` in lm-eval.
     """
     limits = [generation[name] for name in _LIMITS if generation.get(name) is not None]
     others = {name: value for name, value in generation.items() if name not in _LIMITS}
@@ -246,7 +251,7 @@ def with_one_limit(generation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell `flexible-extract` how the prompt ends (`gen_prefix`), since the response continues it."""
+    """Return the configuration with `gen_prefix` passed to `flexible-extract`, because the response continues it."""
     filters = [{**entry, "filter": list(entry["filter"])} for entry in config.get("filter_list") or ()]
     for entry in filters if config.get("gen_prefix") else ():
         entry["filter"] = [
@@ -256,8 +261,8 @@ def _with_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "filter_list": filters} if filters else dict(config)
 
 
-# A response counts as cut off if it has at least this share of the token limit: tokenizing its text again can give
-# slightly fewer tokens than the model generated.
+# A response counts as truncated if it reaches this share of the token limit. The share is below 1, because tokenizing
+# the text can give slightly fewer tokens than the model generated.
 _CUT = 0.98
 
 
@@ -265,8 +270,8 @@ def run_warnings(task: ConfigurableTask, tokenizer: Any = None) -> Iterator[str]
     """Yield warnings that a user should read before trusting the scores of a task.
 
     Args:
-        task: the task, whose responses have passed through its filters.
-        tokenizer: the model's; None to look for it by the name in the run's settings.
+        task: the task, after its filters have been applied.
+        tokenizer: the model's tokenizer; None to load it by the name in the settings of the run.
     """
     instances = task.instances
     answers = [instance.filtered_resps[FLEXIBLE] for instance in instances if FLEXIBLE in instance.filtered_resps]
@@ -279,20 +284,20 @@ def run_warnings(task: ConfigurableTask, tokenizer: Any = None) -> Iterator[str]
     if cut and isinstance(limit, int):
         yield (
             f"{task.task_name}: {cut} of {len(responses)} responses reach the limit of {limit} tokens, so they are "
-            f"probably cut off. To raise it, add `--gen_kwargs max_gen_toks={2 * limit}`."
+            f"probably truncated. To raise the limit, add `--gen_kwargs max_gen_toks={2 * limit}`."
         )
     if not any(answers):
-        yield f"{task.task_name}: no answer was found in any of the {len(answers)} responses. {_hint(prefilled, cut)}"
+        yield f"{task.task_name}: none of the {len(answers)} responses contains an answer. {_hint(prefilled, cut)}"
 
 
 def _hint(prefilled: bool, cut: int | None) -> str:
     if prefilled:
-        return "Look at the logged responses: the model may not continue the line `Ответ:`. Try `--num_fewshot 3`."
+        return "Check the logged responses: the model may not continue the line `Ответ:`. Try `--num_fewshot 3`."
     if cut:
-        return "Raise the token limit first. A base model needs the `_prefill` tasks."
+        return "Raise the token limit first. For a base model, use the `_prefill` tasks."
     return (
-        "A base model needs the `_prefill` tasks, a chat model `--apply_chat_template`. A reasoning model may need "
-        "more tokens: `--gen_kwargs max_gen_toks=N`."
+        "For a base model, use the `_prefill` tasks. For a chat model, add `--apply_chat_template`. For a reasoning "
+        "model, raise the token limit with `--gen_kwargs max_gen_toks=N`."
     )
 
 
@@ -300,22 +305,22 @@ def count_cut(responses: Sequence[str], limit: object, tokenizer: Any) -> int | 
     """Count the responses that reach the token limit.
 
     Args:
-        responses: the texts.
-        limit: the largest number of new tokens.
-        tokenizer: one of transformers.
+        responses: the responses.
+        limit: the maximum number of new tokens.
+        tokenizer: a tokenizer of the transformers library, or None.
 
     Returns:
-        None if there is no tokenizer or no limit.
+        The number of responses; None if there is no tokenizer or no limit.
     """
     if tokenizer is None or not isinstance(limit, int):
         return None
-    # A token has at least one byte, so most responses are too short to need tokenizing.
+    # A token has at least one byte, so most responses are too short to reach the limit and need not be tokenized.
     long = [text for text in responses if len(text.encode("utf-8", "replace")) >= _CUT * limit]
     return sum(len(tokenizer.encode(text, add_special_tokens=False)) >= _CUT * limit for text in long)
 
 
 def _tokenizer(metadata: Mapping[str, Any]) -> Any:
-    """Load the tokenizer of the run's model, named by the model's arguments that lm-eval adds to a task's metadata."""
+    """Load the model's tokenizer, or return None. lm-eval adds the model's arguments to the metadata of a task."""
     name = metadata.get("tokenizer") or metadata.get("pretrained")
     if not isinstance(name, str) or "transformers" not in sys.modules:
         return None
@@ -329,7 +334,7 @@ def _load_tokenizer(name: str, settings: tuple[tuple[str, str], ...]) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(name, local_files_only=True, **dict(settings))
-    except Exception:  # a tokenizer's files or code can raise anything; the run is done, and only a count is missing
+    except Exception:  # the code of a tokenizer can raise anything, but the run must not fail for lack of a count
         return None
 
 
@@ -339,20 +344,20 @@ def shot_answer(doc: Mapping[str, Any]) -> str:
 
 
 class ShotsSampler(ContextSampler):  # type: ignore[misc]
-    """A sampler that uses the same shots for every document, chosen by the few-shot seed.
+    """A sampler that uses the same shots for every document. The few-shot seed determines the shots.
 
-    lm-eval's own sampler draws new shots for each document. A document's prompt and score would then depend on
-    `--limit`, on the order of the documents and on their distribution over processes. It also compares whole documents
-    to exclude the tested one, and uses shots without an answer.
+    lm-eval's own sampler draws new shots for each document. The prompt and score of a document would then depend on
+    `--limit`, on the order of the documents and on their distribution over processes. lm-eval's sampler would also use
+    shots without an answer, and would exclude the tested document only if a shot is identical to it.
     """
 
     def sample(
         self, n: int, eval_doc: Mapping[str, Any] | None = None, df: Sequence[Any] | None = None, **kwargs: Any
     ) -> Sequence[Any]:
-        """Return `n` answered shots, never the tested document itself.
+        """Return `n` shots with an answer, without the shot that has the id of the tested document.
 
         Raises:
-            DataError: the data have fewer answered shots.
+            DataError: there are fewer than `n` such shots.
         """
         tested = eval_doc["meta"]["id"] if eval_doc else None
         shots = [shot for shot in self._shuffled if shot["meta"]["id"] != tested]
@@ -364,13 +369,16 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
         return shots[:n]
 
     def set_rnd(self, rnd: int | None) -> ShotsSampler:
-        """Choose the order of the shots by lm-eval's few-shot seed."""
+        """Set the random generator, which lm-eval seeds with the few-shot seed, and forget the order of the shots."""
         super().set_rnd(rnd)
         self.__dict__.pop("_shuffled", None)
         return self
 
     def digest(self, n: int) -> str:
-        """Return a digest of the first `n` shots and of the next one, which replaces a shot that is under test."""
+        """Return a digest of the first `n + 1` shots.
+
+        The last of them is used only if another shot has the id of the tested document.
+        """
         parts = [[shot["instruction"], shot["inputs"], shot["outputs"]] for shot in self._shuffled[: n + 1]]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -383,9 +391,9 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
 
 
 class CustomTask(MeraTask):
-    """A task on a dataset that is not part of MERA Text 2.0 but has its format.
+    """A task for a custom dataset in the format of MERA Text 2.0.
 
-    A short YAML file defines the data and the form of the answers::
+    A short YAML file defines the data and the answer format::
 
         task: school_riddles
         class: !function mera_ru_tasks.CustomTask
@@ -395,32 +403,32 @@ class CustomTask(MeraTask):
         metadata:
           version: 1.0
 
-    Everything else is the same as in this package's own tasks: data checks, filters and metrics come from the same
-    shared YAML files. lm-eval includes files only by path, which differs between machines; a class is imported by name.
+    Data checks, filters and metrics are the same as in this package's own tasks. The class reads them from the shared
+    YAML files, because lm-eval can include a file only by its path, which differs between machines.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Create the task from the user's YAML file, which holds lm-eval's keys and this package's.
+        """Create the task from the content of the user's YAML file.
 
         Raises:
-            TaskError: a setting is unknown, missing or invalid; the message names the task, the setting and the fix.
-            DataError: as in `data.load`.
+            TaskError: a setting is unknown, missing or invalid. The message names the task and the setting.
+            DataError: the data are missing or invalid.
         """
         patches.prepare_lm_eval()
         if "gen_prefix" in config:
             raise TaskError(
-                f"The task {config['task']!r}, `gen_prefix`: scoring after the run could not take it into account. "
-                "For a prompt that ends in the marker write `mera_ru_prefill: true` under `dataset_kwargs`."
+                f"The task {config['task']!r}, `gen_prefix`: the setting is not supported, because rescoring would "
+                "ignore it. For a prompt that ends in the marker, write `mera_ru_prefill: true` in `dataset_kwargs`."
             )
         settings = config.get("dataset_kwargs") or {}
         self._benchmark = custom_benchmark(config["task"], settings)
         base = _base_config(self._benchmark, prefill=settings.get("mera_ru_prefill", False))
-        # Without the shared `until`, lm-eval would stop at the first blank line.
+        # Without the shared `until`, lm-eval would stop generating at the first blank line.
         generation = {**base["generation_kwargs"], **with_one_limit(config.get("generation_kwargs") or {})}
         super().__init__(config={**base, **config, "generation_kwargs": generation})
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Load the documents; as for our tasks, `--metadata` can set a revision and a data folder."""
+        """Load the documents. As for this package's tasks, `--metadata` can set a revision and a data folder."""
         metadata = self.config.metadata or {}
         self.dataset = load_and_warn(
             self._benchmark,
@@ -438,7 +446,7 @@ def _metrics_name(answer_format: AnswerFormat) -> str:
 
 
 def _base_config(benchmark: Benchmark, *, prefill: bool) -> dict[str, Any]:
-    """Return the settings that our tasks with such answers include; group metrics only if there are groups."""
+    """Return the shared settings for this kind of answer, with group metrics only if the benchmark has groups."""
     config: dict[str, Any] = {}
     for name in ("base", "prefill" if prefill else "plain", _metrics_name(next(iter(benchmark.formats.values())))):
         config |= load_yaml(shared_yaml(name))

@@ -1,10 +1,10 @@
-"""Judge responses with an LLM: `judge_score` and `group_judge_score`.
+"""Judge responses with an LLM, for the metrics `judge_score` and `group_judge_score`.
 
-    config.py     the settings, from the environment; the identity of a judge and a question
-    questions.py  which documents need a question, and the prompt that asks it
-    client.py     the server: one question in, one verdict out
-    cache.py      verdicts that outlive a run
-    run.py        the preflight check, and all questions of a task at once
+    config.py     read the settings from the environment; identify judges and questions
+    questions.py  decide which documents need a question; render the prompt of the judge
+    client.py     send one question to the server and parse the verdict
+    cache.py      store verdicts for later runs
+    run.py        check the judge before a run; send all questions of a task concurrently
 
-Nothing here is imported, and no server is asked, unless a judge is configured.
+No request is sent unless a judge is configured.
 """

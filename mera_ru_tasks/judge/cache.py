@@ -1,7 +1,7 @@
-"""Keep verdicts in an SQLite file that outlives a run and that several processes may share.
+"""Store verdicts in an SQLite file for later runs. Several processes can use the file at the same time.
 
-Each verdict is written as it arrives, so a killed run loses only its open questions. The first verdict on a question
-is kept: two processes that ask the same question at the same time use the same verdict.
+Each verdict is written as it arrives, so a killed run loses only the requests in flight. The first verdict on a
+question is kept, so that two processes that ask the same question at the same time use the same verdict.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.client import Verdict
 from mera_ru_tasks.judge.config import CACHE, Settings
 
-# Identifies our files (SQLite's `application_id`) and the version of their tables.
+# SQLite's `application_id`, which identifies this package's files and the version of their tables.
 _APPLICATION = 0x6D727531
 _TABLE = """
 CREATE TABLE IF NOT EXISTS verdicts (
@@ -44,7 +44,7 @@ class VerdictCache:
         self._prompt_version = prompt_version
 
     def get(self, key: str) -> Verdict | None:
-        """Return the verdict on a question; None if it is missing or damaged."""
+        """Return the verdict on a question, or None if it is missing or damaged."""
         row = self._connection.execute(
             "SELECT score, reason, raw, prompt_tokens, completion_tokens, checksum FROM verdicts WHERE key = ?", (key,)
         ).fetchone()
@@ -54,7 +54,7 @@ class VerdictCache:
         return reply if row[-1] == _checksum(key, reply) else None
 
     def put(self, key: str, reply: Verdict) -> Verdict:
-        """Store a verdict; return the stored one, which is another process's if that was faster."""
+        """Store a verdict and return the stored one, which may be an earlier verdict from another process."""
         row = (key, self._model, self._prompt_version, *vars(reply).values(), _checksum(key, reply))
         if self._connection.execute(f"INSERT OR IGNORE {_ROW}", row).rowcount == 0:
             earlier = self.get(key)
@@ -65,13 +65,13 @@ class VerdictCache:
 
 
 def _checksum(key: str, reply: Verdict) -> str:
-    """Return a hash of a row's content: SQLite notices a broken page, but not a changed value."""
+    """Return a hash of a row's content, because SQLite detects a broken page, but not a changed value."""
     return hashlib.sha256(json.dumps([key, *vars(reply).values()]).encode()).hexdigest()
 
 
 @contextlib.contextmanager
 def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache]:
-    """Open or create the settings' cache file.
+    """Open the cache file of the settings, and create it if it does not exist.
 
     Raises:
         JudgeError: the file is damaged, belongs to another program or cannot be written.
@@ -79,19 +79,17 @@ def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache
     path = settings.cache
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Questions may be asked in another thread (see `client.run_async`), but never in two at a time.
+        # Questions may be sent from another thread (see `client.run_async`), but never from two at the same time.
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
-        raise JudgeError(
-            f"The judge's cache {path} cannot be opened ({error}). Name another file in {CACHE}."
-        ) from error
+        raise JudgeError(f"The judge cache {path} cannot be opened ({error}). Set {CACHE} to another file.") from error
     try:
         _prepare(connection, path)
         yield VerdictCache(connection, settings, prompt_version)
     except sqlite3.Error as error:
         raise JudgeError(
-            f"The judge's cache {path} cannot be used ({error}); it may be damaged. "
-            f"Delete it (its questions are then asked again), or name another file in {CACHE}."
+            f"The judge cache {path} cannot be used ({error}); it may be damaged. "
+            f"Set {CACHE} to another file, or delete this one. Its verdicts are then requested again."
         ) from error
     finally:
         connection.close()
@@ -102,7 +100,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != _APPLICATION:
         raise JudgeError(
-            f"{path} is not a cache of this program, so it is left unchanged. Name another file in {CACHE}."
+            f"{path} is not a cache of mera-ru-tasks, so it is left unchanged. Set {CACHE} to another file."
         )
     (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if state != "ok":
@@ -113,14 +111,14 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(_TABLE)
-    # Survives a killed process; a power cut may cost the last verdicts, which are then asked again.
+    # With this setting, a killed process loses nothing. A power cut may lose the last verdicts.
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
     """Switch to write-ahead logging, which lets readers and a writer work at the same time.
 
-    SQLite itself does not wait for another process that switches the same new file.
+    Retry for a while, because SQLite does not wait for another process that switches the same new file.
     """
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:

@@ -1,7 +1,8 @@
-"""Ask the judge's server one question and parse its verdict, or raise an error that explains why there is no verdict.
+"""Send one question to the judge's server and parse the verdict.
 
-The openai SDK handles failures (retries, back-off, Retry-After). Requests that succeed at once bypass it. Verdicts
-are never guessed: a missing verdict is better than a wrong one.
+The first attempt is made without the openai SDK. If it fails, the SDK takes over, with its retries, back-off and
+support for Retry-After. If the reply is not clearly a verdict, an error is raised, because a missing verdict is better
+than a wrong one.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from mera_ru_tasks.judge.config import Settings
 from mera_ru_tasks.scoring import extract
 from mera_ru_tasks.textutil import encodable
 
-# Added to a question whose first reply was unreadable; without it, a deterministic judge would repeat itself.
+# Added to a question whose first reply was unreadable, because a deterministic judge would otherwise repeat the reply.
 _REMINDER = (
     "\n\nТвой прошлый ответ не удалось прочитать. Выведи только объект JSON с полями reason (строка) и score "
     "(0, 1 или 2)."
 )
-# The longest wait between repeated requests in seconds, as in the SDK.
+# The longest wait between retries in seconds, as in the SDK.
 LONGEST_WAIT = 8.0
-# The largest reply in bytes. A verdict with long reasoning takes about 100 kB; a server may send without end.
+# The maximum size of a reply in bytes. A verdict with long reasoning has about 100 kB, but a server may never stop.
 LARGEST_REPLY = 4 << 20
 
 
@@ -34,7 +35,7 @@ class NoVerdictError(Exception):
     """Raised for a question without a verdict.
 
     Attributes:
-        judge_is_gone: True if the server failed, False if only this question did.
+        judge_is_gone: True if the server failed; False if only this question failed.
     """
 
     def __init__(self, why: str, *, judge_is_gone: bool) -> None:
@@ -44,7 +45,15 @@ class NoVerdictError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict as the judge gave it: the score (0, 1 or 2), the reason, the raw text and the tokens spent on it."""
+    """A verdict of the judge.
+
+    Attributes:
+        score: 0, 1 or 2.
+        reason: the judge's reason; may be empty.
+        raw: the text of the reply.
+        prompt_tokens: the number of prompt tokens, over both attempts.
+        completion_tokens: the number of generated tokens, over both attempts.
+    """
 
     score: int
     reason: str
@@ -54,15 +63,15 @@ class Verdict:
 
 
 class JudgeClient:
-    """An open connection to a judge; an async context manager."""
+    """A connection to a judge, used as an async context manager."""
 
     def __init__(self, settings: Settings, response_format: ResponseFormat, *, retries: int | None = None) -> None:
         """Prepare the connection.
 
         Args:
-            settings: the judge.
+            settings: the settings of the judge.
             response_format: the output format to request (one of `RESPONSE_FORMATS`).
-            retries: how often a failed request is repeated; default: the settings' value.
+            retries: the number of retries after a failed request; None to use the settings.
         """
         import openai
 
@@ -88,7 +97,7 @@ class JudgeClient:
         # Replies are small. Without compression, a small reply cannot expand into a large one.
         headers |= {"Authorization": f"Bearer {self._settings.key}", "Accept-Encoding": "identity"}
         timeout = aiohttp.ClientTimeout(total=self._settings.timeout)
-        # aiohttp would look for proxies before each request, in a separate thread.
+        # Enable proxies only if there are any, because aiohttp looks for them before each request in a separate thread.
         proxied = bool(urllib.request.getproxies())
         self._session = aiohttp.ClientSession(
             headers=headers, timeout=timeout, trust_env=proxied, auto_decompress=False
@@ -102,10 +111,10 @@ class JudgeClient:
         await self._client.close()
 
     async def ask(self, question: str) -> Verdict:
-        """Ask one question, and once more if the verdict is unreadable.
+        """Ask one question, and ask it again if the reply contains no readable verdict.
 
         Raises:
-            NoVerdictError: the server failed after all retries, or the second verdict is unreadable too.
+            NoVerdictError: the server failed after all retries, or the second reply is not readable either.
         """
         import openai
 
@@ -115,12 +124,12 @@ class JudgeClient:
             try:
                 completion = await self._try_once(message) or await self.complete(message)
             except (openai.APIError, MalformedReplyError) as error:
-                # A refused request (a content filter, a length limit) says nothing about the next one.
+                # If the server refuses a request (content filter, length limit), the next one may still succeed.
                 refused = isinstance(error, (openai.BadRequestError, openai.UnprocessableEntityError))
                 raise NoVerdictError(redact(explain(error)), judge_is_gone=not refused) from None
             spent[0] += completion.prompt_tokens
             spent[1] += completion.completion_tokens
-            # Parse before redacting the key, which may contain a number or word of the reply.
+            # Parse before redacting, because the key may be equal to a number or word in the reply.
             verdict = parse_verdict(completion.text)
             if verdict is not None:
                 score, reason = verdict
@@ -128,10 +137,10 @@ class JudgeClient:
         raise NoVerdictError("the judge's reply contains no readable verdict", judge_is_gone=False)
 
     async def _try_once(self, message: str) -> Completion | None:
-        """Send one message without the SDK; return None on any failure, so that the SDK repeats it.
+        """Send one request without the SDK; return None on any failure, so that the SDK retries it.
 
-        Nearly all questions succeed at once. For them the SDK takes four times the processor time of the request, and
-        with 32 open questions that, not the judge, would limit the speed.
+        Nearly all requests succeed on the first attempt. The SDK needs four times as much CPU time for each of them.
+        With 32 requests in flight, the SDK would be the bottleneck, not the judge.
         """
         import aiohttp
 
@@ -150,10 +159,10 @@ class JudgeClient:
         return {**self._fields, "messages": [{"role": "user", "content": message}]}
 
     async def complete(self, message: str) -> Completion:
-        """Send one message. The SDK repeats failed requests; a truncated or empty reply is repeated in the same way.
+        """Send one message with the SDK, which retries failed requests. Malformed replies are retried in the same way.
 
         Raises:
-            openai.APIError: the server cannot be reached or refuses.
+            openai.APIError: the server cannot be reached or refuses the request.
             MalformedReplyError: the reply is not a chat completion.
         """
         body = self._body(message)
@@ -167,7 +176,7 @@ class JudgeClient:
         raise AssertionError("the last attempt returns or raises")
 
     async def _receive(self, body: dict[str, Any]) -> str:
-        """Send a request through the SDK and read the reply's body in parts, since it may be endless."""
+        """Send a request with the SDK, and read the reply in parts, because it may be endless."""
         import openai
 
         completions = self._client.chat.completions.with_streaming_response
@@ -177,12 +186,12 @@ class JudgeClient:
                 return await _read_bounded(reply.iter_bytes())
             except (MalformedReplyError, openai.APIError):
                 raise
-            except Exception as error:  # the SDK's HTTP library, whose name depends on its version
-                raise MalformedReplyError(f"the reply broke off ({type(error).__name__})") from error
+            except Exception as error:  # of the SDK's HTTP library, which depends on the SDK's version
+                raise MalformedReplyError(f"the reply was interrupted ({type(error).__name__})") from error
 
 
 async def _read_bounded(parts: AsyncIterator[bytes]) -> str:
-    """Read a reply's body; raise MalformedReplyError if it is larger than `LARGEST_REPLY`."""
+    """Return the body of a reply, or raise MalformedReplyError if it is larger than `LARGEST_REPLY`."""
     read, size = [], 0
     async for part in parts:
         read.append(part)
@@ -193,7 +202,7 @@ async def _read_bounded(parts: AsyncIterator[bytes]) -> str:
 
 
 def explain(error: Exception) -> str:
-    """Return an error of the SDK in one line: status and server message, or the cause of the connection failure."""
+    """Describe an SDK error in one line: the status and the server's message, or the cause of a connection failure."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -207,12 +216,12 @@ def explain(error: Exception) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return the beginning of a foreign text, without control characters."""
+    """Return the first 300 characters of untrusted text on one line, with control characters replaced by `?`."""
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split())[:300])
 
 
 def run_async(work: Any) -> Any:
-    """Run a coroutine to completion, even inside an event loop, as in a notebook."""
+    """Run a coroutine to completion, even if an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -225,7 +234,7 @@ def run_async(work: Any) -> Any:
 
 SCALE = (0, 1, 2)
 
-# The reason comes first: a judge scores better after it has given a reason.
+# The reason comes first, because a judge scores better after it has given a reason.
 VERDICT_SCHEMA = {
     "type": "object",
     "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": list(SCALE)}},
@@ -234,7 +243,7 @@ VERDICT_SCHEMA = {
 }
 ResponseFormat = Mapping[str, Any] | None
 
-# Output formats to request, best first: OpenAI's own, llama.cpp's and its relatives', and plain text.
+# The output formats to request, best first: OpenAI's format, the format of llama.cpp and similar servers, plain text.
 RESPONSE_FORMATS: tuple[ResponseFormat, ...] = (
     {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": VERDICT_SCHEMA}},
     {"type": "json_object", "schema": VERDICT_SCHEMA},
@@ -248,7 +257,7 @@ class MalformedReplyError(ValueError):
 
 @dataclass(frozen=True)
 class Completion:
-    """A server's reply: the message's text and the tokens that the server counted (0 if not reported)."""
+    """The text of a server's reply and the token counts that it reports (0 if it reports none)."""
 
     text: str
     prompt_tokens: int
@@ -292,13 +301,14 @@ _LONGEST_SCORE_LINE = 60
 def parse_verdict(text: str) -> tuple[int, str] | None:
     """Parse the judge's message.
 
-    A verdict is a JSON object with `score` and `reason`, with or without a code fence. From servers without schemas, it
-    may also be a single number of the scale, or a text in which only the last line is like `Оценка: 2`.
+    A verdict is a JSON object with `score` and `reason`, which may be in a code fence. Because some servers do not
+    support schemas, a verdict may also be a single number of the scale, or a text whose last line, and no other line,
+    is like `Оценка: 2`.
 
     Returns:
-        The score on the scale 0, 1, 2 and the reason; None if the message is not a verdict.
+        The score (0, 1 or 2) and the reason, or None if the message is not a verdict.
     """
-    # First without removing reasoning: the reason in an object may quote its tags.
+    # Try the whole message before removing reasoning, because the reason in an object may quote reasoning tags.
     whole = _from_json(text) if text.lstrip().startswith("{") else None
     if whole is not None:
         return whole
@@ -318,7 +328,7 @@ def parse_verdict(text: str) -> tuple[int, str] | None:
 
 
 def _score_of_line(line: str) -> int | None:
-    """Return the score in a line like `**Оценка: 2**`; None for any other line."""
+    """Return the score in a line like `**Оценка: 2**`, or None for any other line."""
     if len(line) > _LONGEST_SCORE_LINE:
         return None
     found = _SCORE_LINE.fullmatch(" ".join(re.sub("[*_]", "", line).split()))
@@ -331,7 +341,7 @@ def _from_json(text: str) -> tuple[int, str] | None:
     except (ValueError, RecursionError):
         return None
     score, reason = verdict.get("score"), verdict.get("reason")
-    # True and 1.0 equal 1 in Python, but a judge that writes them uses a different scale.
+    # In Python, True and 1.0 equal 1, but a judge that writes them uses a different scale.
     if type(score) is not int or score not in SCALE:
         return None
     return score, encodable(reason) if isinstance(reason, str) else ""

@@ -1,6 +1,6 @@
-"""Read the judge's settings from the environment; identify a judge and a question.
+"""Read the judge's settings from the environment, and identify judges and questions.
 
-Verdicts are comparable only if their judges are equal.
+Judge scores are comparable only if they come from the same judge.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PROMPT = "LM_EVAL_JUDGE_PROMPT"
 EXTRA = "LM_EVAL_JUDGE_EXTRA"
 SKIP_EXACT = "LM_EVAL_JUDGE_SKIP_EXACT"
 
-# Sent to servers that need no key, since the SDK requires one.
+# Sent to servers that need no key, because the SDK requires one.
 NO_KEY = "none"
-# MERA's variable of the same name holds the prompt itself, with placeholders such as `{reference_answer}`.
+# MERA's variable with the same name contains the prompt itself, with placeholders such as `{reference_answer}`.
 _INLINE_PROMPT = re.compile(r"\n|\{\w+\}|\{\{")
 
-# Request fields that the judge sets itself: other values would break its questions or the parsing of replies.
+# Request fields that only this package sets, because other values would break the questions or the parsing of replies.
 _OUR_FIELDS = ("messages", "model", "n", "response_format", "stream")
 
 T = TypeVar("T")
@@ -43,19 +43,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Settings:
-    """The judge and how it is asked.
+    """The settings of a judge.
 
     Attributes:
         api_base: the address of the OpenAI-compatible server, with or without `/v1` (see `run.check`).
-        model: the judge's name there.
-        key: the API key, `NO_KEY` for a server without keys; never shown in the settings' representation.
-        cache: the file that keeps verdicts.
-        concurrency: the number of questions that are open at a time.
-        timeout: the longest time of one request in seconds.
-        prompt: a Jinja file that replaces the built-in prompt.
-        extra: further fields of each request, as canonical JSON.
-        skip_exact: True to count a strict exact match as 1 without a question.
-        retries: how often a temporarily failed request is repeated.
+        model: the name of the model on the server.
+        key: the API key, or `NO_KEY` for a server without keys; left out of `repr()`.
+        cache: the file with the stored verdicts.
+        concurrency: the maximum number of concurrent requests.
+        timeout: the timeout of one request in seconds.
+        prompt: a Jinja file that replaces the built-in prompt; None for the built-in prompt.
+        extra: additional fields of each request, as canonical JSON.
+        skip_exact: True to give a strict exact match the score 1 without a question.
+        retries: the maximum number of retries after a temporary failure.
     """
 
     api_base: str
@@ -71,17 +71,17 @@ class Settings:
 
     @property
     def extra_fields(self) -> dict[str, Any]:
-        """The further fields of each request; null removes one of our default fields."""
+        """Return the additional fields of each request. The value None removes a default field."""
         fields: dict[str, Any] = json.loads(self.extra)
         return fields
 
     def redact(self, text: str) -> str:
-        """Return the text without the key, which a server's message may repeat; a placeholder is not a secret."""
+        """Return the text without the key, which a server's message may repeat. A placeholder is not removed."""
         return text.replace(self.key, "***") if len(self.key) >= SHORTEST_KEY else text
 
 
 def is_configured(environment: Mapping[str, str] | None = None) -> bool:
-    """Return True if the judge's address, name or own key is set."""
+    """Return True if the judge's address, name or key is set. OPENAI_API_KEY alone does not count."""
     values = os.environ if environment is None else environment
     return any(values.get(name, "").strip() for name in (API_BASE, MODEL, API_KEY))
 
@@ -90,13 +90,13 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
     """Read the settings.
 
     Args:
-        environment: default: the process's.
+        environment: the environment variables; None for those of the process.
 
     Returns:
-        The settings; None if no judge is configured.
+        The settings, or None if no judge is configured.
 
     Raises:
-        JudgeError: a setting is missing or invalid; the message names the variable.
+        JudgeError: a setting is missing or invalid. The message names the variable.
     """
     environment = os.environ if environment is None else environment
     if not is_configured(environment):
@@ -127,17 +127,18 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings |
 
 
 def require() -> Settings:
-    """Read the settings; raise JudgeError if no judge is configured."""
+    """Return the settings, or raise JudgeError if no judge is configured."""
     settings = from_environment()
     if settings is None:
         raise JudgeError(
-            f"No judge is configured. Set {API_BASE}, {MODEL} and, for a server with keys, {API_KEY} or {OPENAI_KEY}."
+            f"No judge is configured. Set {API_BASE} and {MODEL}. If the server needs a key, set {API_KEY} or "
+            f"{OPENAI_KEY}."
         )
     return settings
 
 
 def default_cache(environment: Mapping[str, str]) -> Path:
-    """Return the default file of the cache (XDG Base Directory Specification)."""
+    """Return the default cache file, as the XDG Base Directory Specification defines it."""
     root = Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     return root / "mera-ru-tasks" / "judge.sqlite"
 
@@ -152,11 +153,11 @@ def _address(value: str) -> str:
         raise JudgeError(f"{API_BASE} is not a server address. Example: http://localhost:8000/v1.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise JudgeError(
-            f"{API_BASE} contains a user name, password or query. Set only the address there, and the key in {API_KEY}."
+            f"{API_BASE} contains a user name, password or query. Set it to the address only, and {API_KEY} to the key."
         )
     value = value.rstrip("/")
     if value.endswith("/chat/completions"):
-        raise JudgeError(f"{API_BASE} ends in /chat/completions, which this package adds. End it in /v1.")
+        raise JudgeError(f"{API_BASE} ends in /chat/completions, which this package adds. Remove this ending.")
     return value
 
 
@@ -169,16 +170,16 @@ def _key(name: str, value: str) -> str:
 def _prompt(value: str) -> Path:
     if _INLINE_PROMPT.search(value):
         raise JudgeError(
-            f"{PROMPT} holds a prompt's text, as for MERA's judge. This package expects the name of a Jinja file. "
-            "Write the prompt into a file, with {{ task }} for the instruction, {{ reference }} for the reference "
-            "answer and {{ answer }} for the answer to judge, and ask for one of the integers 0, 1 and 2."
+            f"{PROMPT} contains the text of a prompt, as for MERA's judge. This package expects the path of a Jinja "
+            "file. Write the prompt to a file, with {{ task }} for the instruction, {{ reference }} for the reference "
+            "answer and {{ answer }} for the answer to judge. Ask for one of the integers 0, 1 and 2."
         )
     return expanded(value)
 
 
 def _concurrency(value: str) -> int:
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 1024):
-        raise JudgeError(f"{CONCURRENCY} is {value!r}. Set a number of open questions from 1 to 1024.")
+        raise JudgeError(f"{CONCURRENCY} is {value!r}. Set a number of concurrent requests from 1 to 1024.")
     return int(value)
 
 
@@ -188,14 +189,16 @@ def _timeout(value: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= 86_400:
-        raise JudgeError(f"{TIMEOUT} is {value!r}. Set the longest time of a request in seconds, such as 120.")
+        raise JudgeError(f"{TIMEOUT} is {value!r}. Set the timeout of a request in seconds, such as 120.")
     return seconds
 
 
 def _switch(value: str) -> bool:
     meanings = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if value.lower() not in meanings:
-        raise JudgeError(f"{SKIP_EXACT} is {value!r}. Set 1 to count exact matches without asking, 0 to ask.")
+        raise JudgeError(
+            f"{SKIP_EXACT} is {value!r}. Set 1 to score exact matches without the judge, or 0 to judge them."
+        )
     return meanings[value.lower()]
 
 
@@ -207,22 +210,22 @@ def _extra(value: str) -> str:
     if not isinstance(fields, dict):
         raise JudgeError(f'{EXTRA} is not a JSON object. Example: {{"temperature": 0.2, "max_tokens": 2000}}.')
     if ours := [name for name in _OUR_FIELDS if name in fields]:
-        raise JudgeError(f"{EXTRA} sets the field `{ours[0]}`, which this package sets itself. Remove it.")
+        raise JudgeError(f"{EXTRA} sets the field `{ours[0]}`, which only this package may set. Remove the field.")
     return json.dumps(fields, sort_keys=True)
 
 
-# The key of the run's judge in a task's `metadata`, which lm-eval writes into its results.
+# The field of a task's `metadata` that describes the judge of the run. lm-eval copies the metadata to its results.
 METADATA = "mera_ru_judge"
 
-# The fields that identify a judge; its address may change (see `question_key`).
+# The fields that identify a judge. The address is not one of them, because it may change (see `question_key`).
 _FIELDS = ("model", "prompt_version", "extra", "skip_exact")
 
 
 def judge_facts(settings: Settings) -> dict[str, Any]:
-    """Return the description of a judge that is written next to its verdicts.
+    """Return the description of a judge that is stored with its verdicts.
 
-    It contains no secrets: only the server of the address, and the names and a hash of the request fields. The hash
-    distinguishes judges.
+    To contain no secrets, it has only the server part of the address, and only the names and a hash of the additional
+    request fields.
     """
     from mera_ru_tasks.judge.questions import load_prompt
 
@@ -238,13 +241,13 @@ def judge_facts(settings: Settings) -> dict[str, Any]:
 
 
 def identity(facts: Any) -> dict[str, Any] | None:
-    """Return the identifying part of a written description; None if it is incomplete, so that the judge is unknown."""
+    """Return the identifying fields of a stored description, or None if a field is missing."""
     if not isinstance(facts, Mapping) or not all(facts.get(name) is not None for name in _FIELDS):
         return None
     return {name: facts[name] for name in _FIELDS}
 
 
 def question_key(settings: Settings, prompt_version: str, rendered: str) -> str:
-    """Return a hash of what determines a verdict: judge, request fields, prompt version and rendered question."""
+    """Return a hash of what determines a verdict: the judge, request fields, prompt version and rendered question."""
     parts = [settings.model, settings.extra, prompt_version, rendered]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,9 +1,9 @@
-"""Decide which documents need a question to the judge, and render the judge's prompt.
+"""Decide which documents need a question for the judge, and render the judge's prompt.
 
-Task, reference and answer are hostile text. They are values of the template, never part of it, between marks that they
-cannot imitate: each mark holds a hash of the text between them, and angle brackets in the data are replaced. This
-also removes the tokens of chat templates (`<|im_end|>`, `</s>`, `<end_of_turn>`, `[INST]`), which some servers would
-take for the end of the message.
+Task, reference and answer are untrusted text. They are inserted as values, never as part of the template, between marks
+that they cannot imitate. Each mark contains a hash of the texts, and brackets in the texts are replaced.
+The replacement also removes the special tokens of chat templates (`<|im_end|>`, `</s>`, `<end_of_turn>`, `[INST]`),
+which some servers would interpret as the end of the message.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ BUILT_IN = Path(__file__).parent / "prompts" / "judge_1.jinja"
 
 @dataclass(frozen=True)
 class Question:
-    """A question to the judge.
+    """A question for the judge.
 
     Attributes:
-        task: the prompt that the model was given, without shots.
-        accepted: the accepted answers of the reference.
+        task: the prompt of the document, without shots.
+        accepted: the accepted answers in the reference.
         answer: the answer to judge.
     """
 
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Skipped:
-    """The reason why a document needs no question, and its score (None if it has no score)."""
+    """The reason why a document needs no question, and its score (None if it gets no score)."""
 
     why: str
     score: float | None
@@ -62,18 +62,18 @@ EMPTY = Skipped("empty answer", 0.0)
 
 
 def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = True) -> Question | Skipped:
-    """Decide whether the judge must be asked about a response; at most one question for each document.
+    """Return the question for the judge about a response, or the reason why none is needed.
 
     Args:
         doc: a loaded document.
         response: the model's response.
-        skip_exact: True to count a strict exact match as 1 without a question.
+        skip_exact: True to give a strict exact match the score 1 without a question.
     """
     if not has_reference(doc):
         return NO_REFERENCE
     answer = shown_answer(response)
     if not neutral(answer):
-        return EMPTY  # also for a draft with unfinished reasoning
+        return EMPTY  # also if the response contains only unfinished reasoning
     if skip_exact and score.score_strict(doc, response)["exact_match"]:
         return EXACT
     accepted = entries_of(doc["outputs"], is_list=AnswerFormat.of(doc).is_list)
@@ -81,10 +81,12 @@ def question_for(doc: Mapping[str, Any], response: str, *, skip_exact: bool = Tr
 
 
 def shown_answer(response: str) -> str:
-    """Return the part of a response that the judge sees: the text after its last marker, or all but the reasoning.
+    """Return the part of a response that the judge sees, which may be empty.
 
-    It has at most `ANSWER_LIMIT` characters: the first ones after a marker, where the answer comes first, otherwise the
-    last ones, which contain the conclusion. It may be empty.
+    This is the text after the last announcement of an answer or, without an announcement, the whole response without
+    its reasoning. A longer text is truncated to `ANSWER_LIMIT` characters. After an announcement the first characters
+    are kept, because the answer comes first. Otherwise the last characters are kept, because they contain the
+    conclusion.
     """
     visible = extract.drop_reasoning(response)
     marked = (extract.after_announcement(visible) or "").strip()
@@ -99,8 +101,8 @@ class Prompt:
     """A prompt template.
 
     Attributes:
-        name: its file's name.
-        source: its text.
+        name: the name of the template file.
+        source: the text of the template.
     """
 
     name: str
@@ -108,7 +110,7 @@ class Prompt:
 
     @cached_property
     def version(self) -> str:
-        """The file's name and a hash of its text, which changes with any edit."""
+        """Return the name of the file with a hash of its text, which changes with any edit."""
         return f"{Path(self.name).stem}-{_digest(self.source)[:8]}"
 
     @cached_property
@@ -120,7 +122,7 @@ class Prompt:
         return environment.from_string(self.source)
 
     def render(self, question: Question) -> str:
-        """Return the message that asks the judge `question`."""
+        """Render the message for a question."""
         task, answer = neutral(question.task), neutral(question.answer)
         accepted = [" ".join(neutral(entry).split()) for entry in question.accepted]
         code = _digest(json.dumps([task, accepted, answer]))[:12]
@@ -133,15 +135,15 @@ class Prompt:
         ).strip()
 
     def preflight(self) -> str:
-        """Return a message with a test question, which is not in any dataset."""
+        """Return a message with a test question, which occurs in no dataset."""
         return self.render(_PREFLIGHT)
 
 
 def load_prompt(settings: Settings) -> Prompt:
-    """Load the prompt that the settings name.
+    """Load the prompt of the settings.
 
     Raises:
-        JudgeError: its file cannot be read, is not a template, or does not show the reference and the answer.
+        JudgeError: the file cannot be read, is not a valid template, or does not show the reference and the answer.
     """
     from jinja2 import TemplateError
 
@@ -150,25 +152,25 @@ def load_prompt(settings: Settings) -> Prompt:
         prompt = Prompt(path.name, path.read_text("utf-8-sig"))
         shown = prompt.preflight()
     except (OSError, UnicodeDecodeError) as error:
-        raise JudgeError(f"{PROMPT}: {path} cannot be read ({error}). Name a UTF-8 file.") from error
+        raise JudgeError(f"{PROMPT}: {path} cannot be read ({error}). Set it to a UTF-8 file.") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise JudgeError(
             f"{PROMPT}: {path} is not a usable Jinja template ({type(error).__name__}: {error}). "
-            "It may use `task`, `reference`, `answer`, `code` and `several`."
+            "Correct the template. Its variables are `task`, `reference`, `answer`, `code` and `several`."
         ) from error
     for name, text in (("reference", _PREFLIGHT.accepted[0]), ("answer", _PREFLIGHT.answer)):
         if text not in shown:
-            raise JudgeError(f"{PROMPT}: {path} does not show `{{{{ {name} }}}}`, which a verdict requires.")
+            raise JudgeError(f"{PROMPT}: {path} does not contain `{{{{ {name} }}}}`, which the judge needs. Add it.")
     return prompt
 
 
 def neutral(text: str) -> str:
-    """Return the text without the brackets of marks and special tokens, control and invisible characters."""
+    """Replace the brackets of marks and special tokens, and remove control characters and invisible characters."""
     return text.replace("\r\n", "\n").translate(_NEUTRAL).strip()
 
 
 class _Neutral(dict[int, str]):
-    """A table of character replacements, computed on first use."""
+    """A table of character replacements, which computes each entry on first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

@@ -1,4 +1,4 @@
-"""Judge a task's responses: check the judge before the run, look up known verdicts, ask the rest concurrently."""
+"""Judge the responses of a task: check the judge before the run, look up stored verdicts, and request the others."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Judgement:
     """The result for one document.
 
     Attributes:
-        score: 0, 0.5 or 1; None if there is no verdict (never counted as 0).
+        score: 0, 0.5 or 1; None if there is no score. A missing score never counts as 0.
         source: `asked`, `cached`, `failed`, or the reason why no question was needed.
-        reason: the judge's reason, or why there is no verdict.
-        verdict: the judge's verdict, if any.
-        key: the question's key in the cache; empty if there was no question.
+        reason: the judge's reason, or the reason why there is no verdict.
+        verdict: the judge's verdict; None if there is none.
+        key: the key of the question in the cache; empty if there was no question.
     """
 
     score: float | None
@@ -69,15 +69,15 @@ class Judgement:
 
     @property
     def kind(self) -> str:
-        """The source in a form that stays the same in a rerun: `judge`, `failed`, or why there was no question."""
+        """Return the source in a format that does not depend on the cache: `judge` for `asked` and `cached`."""
         return "judge" if self.source in (ASKED, CACHED) else self.source
 
 
 def prepare(settings: Settings) -> None:
-    """Check before a run that judging can work: packages, prompt, cache and server.
+    """Check before a run that the judge can be used: its packages, prompt, cache and server.
 
     Raises:
-        JudgeError: judging cannot work; the message says why and how to fix it.
+        JudgeError: the judge cannot be used. The message says why and how to fix it.
     """
     with open_cache(settings, load_prompt(settings).version):
         check(settings)
@@ -87,17 +87,16 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
     """Judge responses, with a progress bar, and log a summary.
 
     Args:
-        documents: documents with the responses to them.
-        settings: the judge.
-        title: the documents' name in the summary.
+        documents: pairs of a document and the response to it.
+        settings: the settings of the judge.
+        title: the name of the documents in the summary.
 
     Returns:
-        One judgement for each document, in order. If the server fails, verdicts are missing, but nothing is raised. If
-        every question failed, no document has a score: exact matches alone, which need no judge, would give a perfect
-        score.
+        One judgement for each document, in order. If a question fails, its verdict is missing, and no error is raised.
+        If every question failed, no document has a score, because exact matches alone would give a perfect mean.
 
     Raises:
-        JudgeError: the prompt, the cache or the judge cannot be used at all.
+        JudgeError: the prompt, the cache or the judge cannot be used.
     """
     from tqdm import tqdm
 
@@ -105,7 +104,7 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
     prompt = load_prompt(settings)
     with (
         open_cache(settings, prompt.version) as cache,
-        # Not shown if all verdicts are already known.
+        # The delay hides the bar if all verdicts are already stored.
         tqdm(total=len(documents), desc=f"Asking the judge {settings.model}", unit="doc", delay=0.5) as bar,
     ):
         judging = _Judging(documents, settings, prompt, cache, bar)
@@ -119,10 +118,10 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
 
 
 class _Judging:
-    """The questions of a task's documents, their order and their results.
+    """The questions about a task's documents, and their results.
 
-    Each question is rendered when the server can take it, while earlier ones wait for replies. Rendering a thousand
-    takes 200 milliseconds, in which the server would otherwise be idle.
+    A question is rendered only when it can be sent, while other requests are in flight. Rendering a thousand questions
+    in advance would take 200 milliseconds, during which the server would be idle.
     """
 
     def __init__(
@@ -138,15 +137,15 @@ class _Judging:
         self._prompt = prompt
         self._cache: VerdictCache | None = cache
         self._bar = bar
-        # For each document its question's key, or why there is no question.
+        # For each document, the key of its question, or the reason why there is no question.
         self._needed: list[Skipped | str] = []
         self._known: dict[str, Verdict] = {}
         self._answers: dict[str, Verdict | NoVerdictError] = {}
-        # The number of questions that failed in a row because of the server.
+        # The number of consecutive questions that failed because of the server.
         self._failed_in_a_row = 0
 
     def run(self) -> None:
-        """Ask all questions without a known verdict; raise JudgeError if the judge cannot be used at all."""
+        """Ask all questions without a stored verdict, or raise JudgeError if the judge cannot be used."""
         open_questions = self._open_questions()
         first = next(open_questions, None)
         if first is not None:
@@ -170,7 +169,7 @@ class _Judging:
         return Judgement(verdict.score / 2, source, verdict.reason, verdict, entry)
 
     def _open_questions(self) -> Iterator[tuple[str, str]]:
-        """Yield the key and message of each question to ask, without repetition, in document order."""
+        """Yield the key and message of each question to ask, without duplicates, in document order."""
         seen = set()
         for doc, response in self._documents:
             question = question_for(doc, response, skip_exact=self._settings.skip_exact)
@@ -197,7 +196,7 @@ class _Judging:
         for key, message in questions:
             try:
                 if self._failed_in_a_row >= self._settings.concurrency:
-                    raise NoVerdictError("the judge had stopped answering", judge_is_gone=True)
+                    raise NoVerdictError("the judge stopped answering earlier", judge_is_gone=True)
                 self._answers[key] = self._keep(key, await client.ask(message))
                 self._failed_in_a_row = 0
             except NoVerdictError as failure:
@@ -206,7 +205,7 @@ class _Judging:
             self._bar.update()
 
     def _find(self, key: str) -> bool:
-        """Look up a verdict in the cache."""
+        """Look up a verdict in the cache, and return True if there is one."""
         try:
             verdict = self._cache and self._cache.get(key)
         except sqlite3.Error as error:
@@ -216,7 +215,7 @@ class _Judging:
         return bool(verdict)
 
     def _keep(self, key: str, verdict: Verdict) -> Verdict:
-        """Store a verdict in the cache; return the stored one."""
+        """Store a verdict in the cache, and return the stored verdict."""
         try:
             return self._cache.put(key, verdict) if self._cache else verdict
         except sqlite3.Error as error:
@@ -227,7 +226,7 @@ class _Judging:
         """Warn that the cache failed, and continue without it."""
         self._cache = None
         logger.warning(
-            "The judge's cache %s can no longer be used (%s): new verdicts are used, but a rerun asks for them again.",
+            "The judge cache %s can no longer be used (%s). New verdicts are used in this run, but are not stored.",
             self._settings.cache,
             error,
         )
@@ -238,10 +237,10 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
     sources = Counter(judgement.source for judgement in judgements)
     counted = {ASKED, CACHED, FAILED}
     skipped = ", ".join(f"{number} {why}" for why, number in sources.items() if why not in counted)
-    # A question that several documents share was asked once, so its tokens count once.
+    # If several documents share a question, it was asked only once, so its tokens count only once.
     asked = {one.key: one.verdict for one in judgements if one.source == ASKED and one.verdict}
     logger.info(
-        "Judge %s%s: %d documents; not asked: %s; cached: %d; asked: %d; failed: %d; tokens: %d in, %d out; %.1f s",
+        "Judge %s%s: %d documents; skipped: %s; cached: %d; asked: %d; failed: %d; tokens: %d in, %d out; %.1f s",
         settings.model,
         f" on {title}" if title else "",
         len(judgements),
@@ -256,8 +255,8 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
     if sources[FAILED]:
         reasons = Counter(one.reason for one in judgements if one.source == FAILED)
         logger.warning(
-            "%d of %d documents have no judge verdict and are excluded from judge scores, with their groups. "
-            "%sReason: %s. Verdicts so far are kept: judge the logged samples again with `mera-ru judge`.",
+            "%d of %d documents have no judge verdict. They and their groups are excluded from judge scores. "
+            "%sReason: %s. To request the missing verdicts, run `mera-ru judge` on the logged samples.",
             sources[FAILED],
             len(judgements),
             "" if sources[ASKED] or sources[CACHED] else "Every question failed, so no judge score is reported. ",
@@ -265,22 +264,23 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
         )
 
 
-# Retry only once, after half a second: an unreachable server must be reported quickly.
+# The check retries only once, after half a second, so that an unreachable server is reported quickly.
 _RETRIES = 1
 
 
 @functools.lru_cache(maxsize=8)
 def check(settings: Settings) -> tuple[Settings, ResponseFormat]:
-    """Ask the judge a test question, once in a process, so that errors show before hours of generation.
+    """Ask the judge a test question, once in a process, so that errors appear before hours of generation.
 
-    Only a question, not a list of models, shows whether key, model and extra fields are accepted.
+    A question is used because a list of models would not show whether the key, the model and the additional fields are
+    accepted.
 
     Returns:
         The settings, with `/v1` added to the address if the server answers only there, and the first of
-        `client.RESPONSE_FORMATS` that it accepts.
+        `client.RESPONSE_FORMATS` that the server accepts.
 
     Raises:
-        JudgeError: the judge cannot be used; the message says why and how to fix it.
+        JudgeError: the judge cannot be used. The message says why and how to fix it.
     """
     _require_packages()
     found: tuple[Settings, ResponseFormat] = run_async(_check(settings, load_prompt(settings).preflight()))
@@ -307,7 +307,8 @@ async def _check(settings: Settings, question: str) -> tuple[Settings, ResponseF
         raise JudgeError(settings.redact(f"{_what_is_wrong(settings, error)} {_WITHOUT}")) from None
     if parse_verdict(completion.text) is None:
         logger.warning(
-            "The judge %s answers a test question, but not in the requested form: %r. Documents may lack verdicts.",
+            "Judge %s answered a test question, but not in the requested format: %r. Some documents may get no "
+            "verdict.",
             settings.model,
             settings.redact(completion.text[:200]),
         )
@@ -315,7 +316,7 @@ async def _check(settings: Settings, question: str) -> tuple[Settings, ResponseF
 
 
 async def _at_address(settings: Settings, question: str) -> tuple[Settings, ResponseFormat, Completion]:
-    """Ask at the given address and, if it is not found, at the address with `/v1`, which MERA adds."""
+    """Ask at the given address. If it is not found, ask at the address with `/v1`, which MERA's judge adds."""
     import openai
 
     try:
@@ -359,8 +360,8 @@ def _what_is_wrong(settings: Settings, error: Exception) -> str:
     judge = f"The judge {settings.model} at {settings.api_base}"
     if isinstance(error, openai.APIConnectionError):
         return (
-            f"{judge} cannot be reached, or did not answer within {settings.timeout:g} s ({explain(error)}). "
-            f"Start its server, correct {API_BASE}, or raise {TIMEOUT}."
+            f"{judge} cannot be reached or did not answer within {settings.timeout:g} s ({explain(error)}). "
+            f"Start the server, correct {API_BASE}, or raise {TIMEOUT}."
         )
     if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
         if settings.key == NO_KEY:
@@ -369,5 +370,5 @@ def _what_is_wrong(settings: Settings, error: Exception) -> str:
     if isinstance(error, openai.NotFoundError):
         return f"{judge} was not found ({explain(error)}). Correct {MODEL}, or {API_BASE}, which usually ends in /v1."
     if isinstance(error, MalformedReplyError):
-        return f"{judge} does not use OpenAI's chat protocol ({error}). Correct {API_BASE}, which usually ends in /v1."
-    return f"{judge} refuses a question ({explain(error)}). Correct it; {EXTRA} sets request fields."
+        return f"{judge} does not use OpenAI's chat API ({error}). Correct {API_BASE}, which usually ends in /v1."
+    return f"{judge} refuses a test question ({explain(error)}). Request fields can be changed with {EXTRA}."

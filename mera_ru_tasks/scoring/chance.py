@@ -1,4 +1,4 @@
-"""Compute the score that random guessing gets: the chance level of a metric over documents."""
+"""Compute the chance level of a metric, which is the expected score of a random guesser."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ Doc = Mapping[str, Any]
 
 
 def chance_level(metric: str, docs: Sequence[Doc]) -> float | None:
-    """Return the chance level of a metric over documents.
+    """Return the chance level of a metric for a set of documents.
 
-    - One letter (RussianRegions): draw one of the option letters at random, without a phrase. With four letters,
-      `letter_match` is 1/4; `exact_match` is 1/4, or 0 if the phrase is required.
-    - Several letters (Enantiosemy): draw k of the option letters at random, with the k that scores best on these
-      documents. For `exact_match` this is the largest value of: the share of documents with k correct letters, divided
-      by the number of sets of k letters.
-    - A phrase (Riddles): 0.
-    - Ranked options: the mean share of right options; a riddle has one accepted answer among its distractors. `auc` is
-      1/2. `bits_per_byte` and the group metric have none.
+    - One letter (RussianRegions): the guesser draws one of the option letters, without a phrase. With four letters,
+      `letter_match` is 1/4. `exact_match` is 1/4, or 0 if a phrase is required.
+    - Several letters (Enantiosemy): the guesser draws k of the option letters, with the k that scores best on these
+      documents. For `exact_match`, the score for k is the share of documents with k correct letters, divided by the
+      number of sets of k letters.
+    - A phrase (Riddles): the level is 0.
+    - Ranked options: the level is the mean share of correct options. A riddle has one accepted answer among its
+      distractors. For `auc`, the level is 1/2.
 
-    If the types of one task have different answer formats, each document counts by its own.
+    If the types of a task have different answer formats, each document counts with its own format.
 
     Args:
-        metric: the metric's name.
+        metric: the name of the metric.
         docs: the documents.
 
     Returns:
-        A number from 0 to 1. None for `answered`, for judge scores of tasks with options, for `bits_per_byte`, and if a
-        document has no reference.
+        A number from 0 to 1. None if the metric has no chance level (`answered`, judge scores of tasks with options,
+        `bits_per_byte`, the group metric of ranked options), or if a document has no reference.
     """
     if not docs or not all(has_reference(doc) for doc in docs):
         return None
@@ -76,19 +76,19 @@ def _level_of_form(metric: str, form: AnswerFormat, docs: Sequence[Doc]) -> floa
 
 
 class ChanceLevels:
-    """Chance levels over the documents of one task. Models share documents, so each level is computed once."""
+    """The chance levels for the documents of a task. Each level is computed once, because models share documents."""
 
     def __init__(self, docs: Mapping[str, Doc]) -> None:
-        """Keep the task's documents, by hash."""
+        """Create the object from a mapping from hashes to documents."""
         self._docs = docs
         self._levels: dict[tuple[str, tuple[str, ...]], float | None] = {}
 
     def of(self, metric: str, keys: Iterable[str]) -> float | None:
-        """Return the chance level of a metric over the documents with these hashes (see `chance_level`)."""
-        place = (metric, tuple(keys))
-        if place not in self._levels:
-            self._levels[place] = chance_level(metric, [self._docs[key] for key in place[1]])
-        return self._levels[place]
+        """Return the chance level of a metric for the documents with these hashes (see `chance_level`)."""
+        entry = (metric, tuple(keys))
+        if entry not in self._levels:
+            self._levels[entry] = chance_level(metric, [self._docs[key] for key in entry[1]])
+        return self._levels[entry]
 
 
 def right_letters(doc: Doc) -> int:
@@ -110,7 +110,10 @@ def _expected_match(size: int, right: int, options: int) -> float:
 
 
 def _expected_f1(size: int, right: int, options: int) -> float:
-    """Return the mean F1 of `size` random letters: twice the mean hits, size × right / options, over size + right."""
+    """Return the expected F1 of `size` random letters if `right` of the `options` are correct.
+
+    The expected number of hits is size × right / options, and F1 is twice the hits divided by size + right.
+    """
     return 2 * size * right / options / (size + right)
 
 

@@ -1,4 +1,4 @@
-"""The one table of metrics: what each is called, how it is aggregated, how to compare it, and where it applies."""
+"""Define all metrics: their names, filters and properties, and how they are aggregated."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from typing import Any
 
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
-# The names of the two filters of generated responses, as lm-eval's tables and logs show them.
+# The two filters for generated responses, as named in lm-eval's tables and logs.
 STRICT = "strict-match"
 FLEXIBLE = "flexible-extract"
-# lm-eval's name for the filter of tasks that define none, as the ranking tasks do.
+# lm-eval's filter name for tasks without a filter, such as the ranking tasks.
 RANKING = "none"
 
-# What one document adds to a group metric: the group's id, its number of documents, and 1 if this document is right.
+# The contribution of a document to a group metric: the id of the group, the number of documents in the group, and 1 if
+# the document is correct, otherwise 0.
 GroupPart = tuple[int, int, int]
-# A part of a group that is never complete, whatever the number of processes that send such a part.
+# A contribution to a group that can never be complete, however many processes send one.
 NO_WHOLE_GROUP: GroupPart = (-1, 1 << 40, 0)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric of this package.
+    """A metric of this package.
 
     Attributes:
-        name: its name in lm-eval's tables and logs.
-        filters: the filters that report it.
-        grouped: True if it is the share of groups whose documents are all right (`group_mean`). A document's value is
-            then a `GroupPart`.
-        ratio: True if it is a sum of numerators over a sum of denominators (`total_ratio`). A document's value is then
-            a pair of them.
+        name: the metric's name in lm-eval's tables and logs.
+        filters: the filters for which the metric is reported.
+        grouped: True if the metric is the share of groups whose documents are all correct (`group_mean`). The value of
+            a document is then a `GroupPart`.
+        ratio: True if the metric is a sum of numerators divided by a sum of denominators (`total_ratio`). The value of
+            a document is then a pair of a numerator and a denominator.
         judged: True if an LLM judge gives the score.
-        higher_is_better: the direction.
+        higher_is_better: False if lower values are better.
         bounded: True if every value is between 0 and 1.
-        primary_for: the benchmarks for which it is the number to read, among the metrics that a task reports.
+        primary_for: the benchmarks for which this is the primary metric of a task.
     """
 
     name: str
@@ -49,7 +50,11 @@ class Metric:
     primary_for: frozenset[str] = frozenset()
 
     def aggregate(self, parts: Sequence[Any]) -> float:
-        """Return the metric's value over documents, given the value or part of each; there must be one."""
+        """Return the value of the metric for documents.
+
+        Args:
+            parts: the value or the contribution of each document; at least one.
+        """
         if self.grouped:
             return group_mean(parts)
         return total_ratio(parts) if self.ratio else sum(parts) / len(parts)
@@ -58,7 +63,7 @@ class Metric:
 _ALL = frozenset({"enantiosemy", "riddles_closed", "riddles_open", "russian_regions"})
 _RIDDLES = frozenset({"riddles_closed", "riddles_open"})
 
-# In the order in which tables show them. A task either generates responses or ranks options.
+# The metrics in the order of the tables. A task either generates responses or ranks options.
 METRICS = {
     metric.name: metric
     for metric in (
@@ -93,9 +98,10 @@ def group_part(metric: str, doc: Mapping[str, Any], correct: int) -> dict[str, G
 
 
 def total_ratio(parts: Iterable[tuple[float, float]]) -> float:
-    """Return the sum of the numerators over the sum of the denominators; NaN if the latter is 0.
+    """Return the sum of the numerators divided by the sum of the denominators, or NaN if the denominators are 0.
 
-    For `bits_per_byte` these are the bits and the bytes of each document.
+    Args:
+        parts: a pair of a numerator and a denominator for each document (bits and bytes for `bits_per_byte`).
     """
     parts = list(parts)
     denominator = sum(part[1] for part in parts)
@@ -103,10 +109,12 @@ def total_ratio(parts: Iterable[tuple[float, float]]) -> float:
 
 
 def whole_groups(parts: Iterable[GroupPart]) -> dict[int, bool]:
-    """Return, by group, whether all its documents are right; groups with documents that have no score are absent.
+    """Return a mapping from each group id to a Boolean, which is True if all documents of the group are correct.
+
+    A group is left out if one of its documents has no score.
 
     Args:
-        parts: one part for each document, in any order.
+        parts: the contribution of each document, in any order.
     """
     groups: dict[int, list[int]] = defaultdict(list)
     sizes: dict[int, int] = {}
@@ -117,23 +125,22 @@ def whole_groups(parts: Iterable[GroupPart]) -> dict[int, bool]:
 
 
 def group_mean(parts: Iterable[GroupPart]) -> float:
-    """Return the share of groups whose documents are all right (MERA's Group Exact Match).
+    """Return the share of groups whose documents are all correct (MERA's Group Exact Match).
 
-    A group is left out, with a warning, if some of its documents have no score (`--limit`, no reference, no verdict):
-    it is not known whether the whole group is right.
+    A group is left out, with a warning, if one of its documents has no score (`--limit`, no reference, no verdict).
 
     Args:
-        parts: one part for each document, in any order, from any number of processes.
+        parts: the contribution of each document, in any order, from any number of processes.
 
     Returns:
-        A share from 0 to 1; NaN if no group is complete.
+        A share from 0 to 1, or NaN if no group is complete.
     """
     parts = list(parts)
     whole, number = whole_groups(parts), len({group for group, *_ in parts})
     if len(whole) < number:
         logger.warning(
-            "%d of %d groups were scored only in part (because of a limit, or documents without a reference or "
-            "verdict). The group metric leaves them out.",
+            "%d of %d groups were scored only partly, because of a limit or because documents have no reference or "
+            "verdict. They are excluded from the group metric.",
             number - len(whole),
             number,
         )

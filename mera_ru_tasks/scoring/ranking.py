@@ -1,8 +1,9 @@
-"""Rank the options of a document by the log-likelihoods that a model gives them: what is asked, and the scores.
+"""Build and score the ranking tasks, in which the options of a document are ranked by their log-likelihoods.
 
-Base models that cannot follow an instruction still show here what they know (Gu et al. 2024, "OLMES: A Standard for
-Language Model Evaluations"). In the cloze form the model sees no letters and no list of options, only a context and one
-option's text as its continuation. RussianRegions also asks for the four letters in the prompt's own form.
+A base model may know the answer even if it cannot follow an instruction (Gu et al. 2024, "OLMES: A Standard for
+Language Model Evaluations"). In the cloze form, the model sees neither letters nor a list of options, only a context
+and one option as its continuation. RussianRegions also has a letter form, which shows the complete prompt and ranks
+the four letters.
 """
 
 from __future__ import annotations
@@ -25,30 +26,31 @@ from mera_ru_tasks.scoring.strict import MARKER, entries_of
 Doc = Mapping[str, Any]
 Form = Literal["cloze", "letter"]
 
-# The number of wrong answers that a riddle's accepted answer is ranked against.
+# The number of distractors that are ranked with the accepted answer of a riddle.
 DISTRACTORS = 9
-# What the contexts and continuations of a cloze are joined with.
+# The text between a context and its continuation.
 DELIMITER = " "
-# Enantiosemy's types that ask for what does *not* fit. An option in their reference should rank low.
+# Enantiosemy's types that ask which options do not fit. The options in their references should rank low.
 _REVERSED = frozenset({2, 4})
-# Enantiosemy's types whose options are definitions of the word; the others' continue the dialogue.
+# Enantiosemy's types whose options are definitions of the word. The options of other types continue the dialogue.
 _DEFINITIONS = frozenset({3, 4})
 _SEED = "mera-ru-tasks"
-# Two log-likelihoods closer than this (relative) are tied, so that the order of additions decides nothing.
+# Log-likelihoods are tied if their relative difference is at most this, so that rounding errors have no effect.
 _TIE = 1e-9
 _HYPHEN = re.compile("[-\u2010-\u2015\u2212]")
-# Two words with this many common first letters and at most that many others are taken for forms of one word.
+# Two words are regarded as forms of the same word if they share at least `_STEM` first letters, and the longer word has
+# at most `_ENDING` more.
 _STEM, _ENDING = 4, 2
 
 
 @dataclass(frozen=True)
 class Option:
-    """One continuation that is ranked.
+    """A continuation to rank.
 
     Attributes:
         text: the continuation, without the delimiter before it.
-        right: True if it should rank high.
-        form: the form of the context that it continues.
+        right: True if the option should rank high.
+        form: the form of the context before the continuation.
     """
 
     text: str
@@ -59,7 +61,7 @@ class Option:
 def options_of(doc: Doc) -> list[Option]:
     """Return the options of a document with a reference.
 
-    - Riddles: the accepted answers in their order, then the distractors.
+    - Riddles: the accepted answers in the order of the reference, then the distractors.
     - Enantiosemy: the texts of the six options.
     - RussianRegions: the texts of the four options, then their letters.
     """
@@ -78,7 +80,7 @@ def options_of(doc: Doc) -> list[Option]:
 
 
 def accepted(doc: Doc) -> list[str]:
-    """Return the accepted answers of a riddle as they are written, in their order."""
+    """Return the accepted answers of a riddle as written, in the order of the reference."""
     return entries_of(doc["outputs"], is_list=True)
 
 
@@ -88,7 +90,7 @@ def forms_of(doc: Doc) -> tuple[Form, ...]:
 
 
 def cloze(doc: Doc) -> str:
-    """Return the context that each option's text continues."""
+    """Return the context of the cloze form, which each option continues."""
     inputs = doc["inputs"]
     answer_format = AnswerFormat.of(doc)
     if not answer_format.choices:
@@ -109,22 +111,25 @@ def cloze(doc: Doc) -> str:
 def score_ranking(doc: Doc, loglikelihoods: Sequence[float], *, delimiter: str = DELIMITER) -> dict[str, Any]:
     """Score the log-likelihoods of a document's options.
 
-    Values by bytes divide a log-likelihood by the UTF-8 bytes of its continuation, delimiter included. A model that
-    gives every byte the same log-likelihood is then at chance. Tied options share the credit.
+    For `auc` and for metrics that end in `_bytes`, a log-likelihood is divided by the number of UTF-8 bytes in its
+    continuation, including the delimiter. A model that gives every byte the same log-likelihood is then at the chance
+    level. Tied options share the credit.
 
     Args:
-        doc: a document with a reference; riddles with `distractors`.
-        loglikelihoods: natural logarithms, in the order of `options_of`.
-        delimiter: what came before each option's text.
+        doc: a document with a reference. Riddles also need `distractors`.
+        loglikelihoods: the natural logarithms, in the order of `options_of`.
+        delimiter: the text before each option.
 
     Returns:
-        - Riddles: `acc` and `acc_bytes` (0 to 1), the first accepted answer against the distractors, and
-          `bits_per_byte`, the bits and the bytes of the accepted answer with the fewest bits per byte.
-        - Enantiosemy: `auc` by bytes, the share of pairs of a right and a wrong option in the right order (absent if
-          there is no such pair); `top1` and `top1_bytes`, 1 if the first option is right.
-        - RussianRegions: `letter_acc`, `cloze_acc`, `cloze_acc_bytes`, and its `GroupPart` for documents in groups.
+        A mapping from metrics to values:
 
-        Nothing if a log-likelihood is not finite: that is a failure of the model, not a low score.
+        - Riddles: `acc` and `acc_bytes` (0 to 1) compare the first accepted answer with the distractors.
+          `bits_per_byte` is the bits and the bytes of the accepted answer with the fewest bits per byte.
+        - Enantiosemy: `auc` is the share of pairs of a correct and a wrong option in which the correct option ranks
+          higher; it is absent if there is no such pair. `top1` and `top1_bytes` are 1 if the first option is correct.
+        - RussianRegions: `letter_acc`, `cloze_acc`, `cloze_acc_bytes` and, for documents in groups, a `GroupPart`.
+
+        The mapping is empty if a log-likelihood is not finite, because that is a failure of the model, not a low score.
     """
     options = options_of(doc)
     if not all(map(math.isfinite, loglikelihoods)):
@@ -135,7 +140,7 @@ def score_ranking(doc: Doc, loglikelihoods: Sequence[float], *, delimiter: str =
     answer_format = AnswerFormat.of(doc)
     if not answer_format.choices:
         number = len(accepted(doc))
-        best = max(range(number), key=lambda place: by_bytes[place][1])
+        best = max(range(number), key=lambda index: by_bytes[index][1])
         return {
             "bits_per_byte": (-loglikelihoods[best] / math.log(2), sizes[best]),
             "acc": _credit([raw[0], *raw[number:]]),
@@ -160,16 +165,16 @@ def _tied(one: float, other: float) -> bool:
 
 
 def _credit(ranked: Sequence[tuple[Option, float]]) -> float:
-    """Return 1 if the option with the largest value is right, 0 if not; the share of right ones if several tie."""
+    """Return 1 if the option with the largest value is correct, otherwise 0; if options tie, the correct share."""
     largest = max(value for _, value in ranked)
     first = [option.right for option, value in ranked if _tied(value, largest)]
     return sum(first) / len(first)
 
 
 def _ordered_pairs(ranked: Sequence[tuple[Option, float]]) -> float | None:
-    """Return the share of pairs of a right and a wrong option in which the right one has the larger value.
+    """Return the share of pairs of a correct and a wrong option in which the correct option has the larger value.
 
-    This is the area under the ROC curve (Hanley and McNeil 1982). A tie counts half. None if there is no pair.
+    This is the area under the ROC curve (Hanley and McNeil 1982). A tie counts as 0.5. Return None if there is no pair.
     """
     right = [value for option, value in ranked if option.right]
     wrong = [value for option, value in ranked if not option.right]
@@ -183,16 +188,16 @@ def _ordered_pairs(ranked: Sequence[tuple[Option, float]]) -> float | None:
 def draw_distractors(docs: Sequence[Doc], more: Sequence[Doc] = ()) -> list[list[str]]:
     """Draw the distractors of each riddle from the first accepted answers of the other riddles.
 
-    The draw orders the candidates by SHA-256, so it is the same on every machine, and a riddle's distractors do not
-    depend on the order of the others. An accepted answer, or a form of one, is never drawn, nor are two forms of one
-    word.
+    The candidates are ordered by a SHA-256 hash. The result is therefore the same on every machine and does not depend
+    on the order of the riddles. Accepted answers and their forms are never drawn. No two distractors are forms of the
+    same word.
 
     Args:
         docs: the riddles of one split, all with references.
-        more: further riddles, used only where the split has too few other answers.
+        more: additional riddles, used only if the split has too few other answers.
 
     Returns:
-        For each riddle its distractors, `DISTRACTORS` of them unless there are too few candidates.
+        A list of distractors for each riddle. A list has `DISTRACTORS` elements unless there are too few candidates.
     """
     pools = [sorted({answer for doc in pool for answer in accepted(doc)[:1]}) for pool in (docs, more)]
     return [list(islice(_candidates(doc, pools), DISTRACTORS)) for doc in docs]
@@ -213,9 +218,10 @@ def _draw_key(question: str, candidate: str) -> bytes:
 
 
 def is_form_of(one: str, other: str) -> bool:
-    """Return True if two answers may be one: they differ in case, ё, hyphens, endings, or only by added words.
+    """Return True if two answers may be forms of the same answer.
 
-    An answer without a letter or digit counts as a form of every answer.
+    They may differ in case, ё, hyphens and endings, or one may add words to the other. An answer without a letter or
+    digit counts as a form of every answer.
     """
     first, second = _words(one), _words(other)
     if not first or not second or "".join(first) == "".join(second):

@@ -1,4 +1,4 @@
-"""Score one response against one document: the pure core that the harness, the commands and the judge share."""
+"""Score one response to one document. The harness, the commands and the judge share these pure functions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Scores:
     """The scores of one response.
 
     Attributes:
-        extraction: the answer that flexible extraction found, and which clause gave it or took it away.
-        strict: the metrics of `strict-match` by name; empty if the document has no reference.
-        flexible: the metrics of `flexible-extract` by name; empty if the document has no reference.
+        extraction: the answer that `flexible-extract` extracted, and the clause that gave or retracted it.
+        strict: a mapping from metrics to scores for `strict-match`; empty if the document has no reference.
+        flexible: a mapping from metrics to scores for `flexible-extract`; empty if the document has no reference.
     """
 
     extraction: Extraction
@@ -34,13 +34,14 @@ class Scores:
 
 
 def score_response(doc: Mapping[str, Any], response: str, *, prefix: str = "") -> Scores:
-    """Score one response in both filters, without lm-eval and without a judge.
+    """Score one response with both filters, without lm-eval and without a judge.
 
     Args:
-        doc: a loaded document: at least `outputs`, `answer_format` and `meta`. Option texts come from its `inputs`.
-        response: what the model wrote.
-        prefix: the end of the prompt that the response continues: `Ответ:` in the prefilled tasks, `<think>` if the
-            prompt opened a reasoning block (see `extract.opening_mark`); empty otherwise.
+        doc: a loaded document with at least `outputs`, `answer_format` and `meta`. The texts of options are read from
+            `inputs`.
+        response: the model's response.
+        prefix: the end of the prompt, which the response continues. It is `Ответ:` for prefilled tasks, and `<think>`
+            if the prompt opened a reasoning block (see `extract.opening_mark`). Otherwise it is empty.
     """
     extraction = extract_from(doc, response, prefix)
     flexible = score_flexible(doc, extraction.answer, extraction.visible)
@@ -48,7 +49,7 @@ def score_response(doc: Mapping[str, Any], response: str, *, prefix: str = "") -
 
 
 def extract_from(doc: Mapping[str, Any], response: str, prefix: str = "") -> Extraction:
-    """Extract the answer of a response to a document (arguments as in `score_response`)."""
+    """Extract the answer from a response to a document. For the arguments, see `score_response`."""
     answer_format = AnswerFormat.of(doc)
     inputs = doc.get("inputs") or {}
     options = [inputs[name] or "" for name in answer_format.option_names(inputs)]
@@ -56,7 +57,7 @@ def extract_from(doc: Mapping[str, Any], response: str, prefix: str = "") -> Ext
 
 
 def reference_digest(doc: Mapping[str, Any]) -> str:
-    """Return a short SHA-256 digest of a document's reference, the same on every machine."""
+    """Return a short SHA-256 digest of a document's reference, which is the same on every machine."""
     return hashlib.sha256(doc["outputs"].encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -65,12 +66,12 @@ def score_strict(doc: Mapping[str, Any], response: str) -> dict[str, Any]:
 
     Args:
         doc: a loaded document.
-        response: what the model wrote.
+        response: the model's response.
 
     Returns:
-        `exact_match` (0 or 1); for documents in groups, `group_exact_match` (a `GroupPart`); for a list of accepted
-        answers, `exact_match_plain` (0 or 1). Empty for a document without a reference, since a score of 0 would be
-        false.
+        A mapping from metrics to values: `exact_match` (0 or 1), `group_exact_match` (a `GroupPart`) for documents in
+        groups, and `exact_match_plain` (0 or 1) for references that list accepted answers. The mapping is empty for a
+        document without a reference, because a score of 0 would be wrong.
     """
     if not has_reference(doc):
         return {}
@@ -87,13 +88,13 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
 
     Args:
         doc: a loaded document.
-        extraction: the answer in canonical form; empty if none was found.
-        visible: the response without its reasoning. If it is a strict match, the extraction counts as right.
+        extraction: the extracted answer in the canonical format; empty if there is none.
+        visible: the response without its reasoning. If it is a strict match, the extracted answer counts as correct.
 
     Returns:
-        `exact_match` and `answered` (0 or 1); `f1` (0 to 1) if several letters can be right; `letter_match` (0 or 1) if
-        exactly one letter is right; `group_exact_match` (a `GroupPart`) for documents in groups. Empty without a
-        reference.
+        A mapping from metrics to values: `exact_match` and `answered` (0 or 1), `f1` (0 to 1) if several letters can be
+        correct, `letter_match` (0 or 1) if exactly one letter is correct, and `group_exact_match` (a `GroupPart`) for
+        documents in groups. The mapping is empty for a document without a reference.
     """
     if not has_reference(doc):
         return {}
@@ -115,15 +116,16 @@ def score_flexible(doc: Mapping[str, Any], extraction: str, visible: str) -> dic
 
 
 def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
-    """Turn a judge's score into metrics.
+    """Convert a judge's score to metrics.
 
     Args:
         doc: a loaded document.
-        score: 0, 0.5 or 1; None without a verdict; NaN to report the metrics without a value (see `harness`).
+        score: 0, 0.5 or 1; None without a verdict; NaN to report the metrics without a value (see `harness.filters`).
 
     Returns:
-        `judge_score` and, for documents in groups, `group_judge_score` (a `GroupPart`, right if the judge gave 1).
-        Empty without a verdict, since a missing verdict is not a 0.
+        A mapping from metrics to values: `judge_score` and, for documents in groups, `group_judge_score` (a
+        `GroupPart`, correct if the judge gave 1). The mapping is empty without a verdict, because a missing verdict is
+        not a 0.
     """
     if score is None:
         return {}
@@ -132,12 +134,12 @@ def score_judged(doc: Mapping[str, Any], score: float | None) -> dict[str, Any]:
 
 
 def letters_f1(given: Iterable[str], right: Iterable[str]) -> float:
-    """Return F1 of two letter sets: the harmonic mean of precision and recall of the given letters."""
+    """Return the F1 score of the given letters, which is the harmonic mean of their precision and recall."""
     given, right = set(given), set(right)
     return 2 * len(given & right) / (len(given) + len(right)) if given or right else 0.0
 
 
-# What separates several answers: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
+# Matches the separators of several answers: «нож; ножницы», «нож, или ножницы», «нож и ножницы», «нож/ножницы».
 _BETWEEN_ANSWERS = re.compile(r" ?[;,/] ?(?:(?:или|либо|и) )?| (?:или|либо|и) ")
 
 
@@ -145,10 +147,10 @@ _HYPHEN = re.compile("[-‐‑]")
 
 
 def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> int:
-    """Return 1 if the extraction equals the reference after folding.
+    """Return 1 if the extracted answer equals the reference after folding, otherwise 0.
 
-    Several language units match in any order. A riddle also matches if the extraction names several answers and all of
-    them are accepted.
+    Several phrases after a letter match in any order. For a riddle, several extracted answers match if all of them are
+    accepted.
     """
     if not extraction or extraction == reference:
         return int(bool(extraction))
@@ -157,7 +159,7 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
         given, given_phrase = split_reference(extraction, answer_format)
         is_same = not set(_keys(given_phrase)).isdisjoint(_keys(phrase)) or _answers(given_phrase) == _answers(phrase)
         return int(given == letters and is_same)
-    if answer_format.whole:  # in a text the order of words matters
+    if answer_format.whole:  # in a text, the order of words matters
         return int(fold(extraction) == fold(reference))
     accepted = _accepted_keys(reference)
     return int(not accepted.isdisjoint(_keys(extraction)) or accepted.issuperset(_answers(extraction)))
@@ -165,13 +167,13 @@ def _matches(extraction: str, reference: str, answer_format: AnswerFormat) -> in
 
 @functools.lru_cache(maxsize=4096)
 def _accepted_keys(reference: str) -> frozenset[str]:
-    """Return the keys of all answers that the reference of a riddle accepts."""
+    """Return the keys (see `_keys`) of all accepted answers in the reference of a riddle."""
     return frozenset(key for entry in entries_of(reference, is_list=True) for key in _keys(entry)) - {""}
 
 
 @functools.lru_cache(maxsize=4096)
 def _keys(phrase: str) -> tuple[str, str]:
-    """Return the forms in which phrases are compared: folded, and with the words sorted, hyphens being spaces."""
+    """Return two keys for comparing phrases: the folded phrase, and its words in sorted order, split at hyphens."""
     return fold(phrase), " ".join(sorted(fold(_HYPHEN.sub(" ", phrase)).split()))
 
 

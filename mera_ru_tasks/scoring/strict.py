@@ -1,7 +1,7 @@
-"""Score a response as the leaderboard does: the filter `strict-match`.
+"""Score a response as the leaderboard does, for the filter `strict-match`.
 
-MERA scores the whole response and the text after its last `Ответ:`, both normalized. Our score must equal the
-leaderboard's on every response, so this module does nothing beyond that rule.
+MERA compares the whole response and the text after the last `Ответ:` with the reference, after normalizing them. The
+score must equal the leaderboard's score for every response, so this module applies only this rule.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MARKER = "Ответ:"
 
 
 def candidates(response: str) -> list[str]:
-    """Return the texts that may match: the whole response and, unless empty, what follows the last marker."""
+    """Return the texts that are compared: the whole response and, if not empty, the text after the last marker."""
     whole = response.strip()
     _, marker, after = response.rpartition(MARKER)
     after = after.strip()
@@ -23,14 +23,15 @@ def candidates(response: str) -> list[str]:
 
 
 def entries_of(reference: str, *, is_list: bool) -> list[str]:
-    """Return the answers that a reference accepts, as they are written and in their order.
+    """Return the answers that a reference accepts, as written and in the order of the reference.
 
     Args:
-        reference: the row's `outputs`. For a riddle it lists the accepted answers, separated by `;`.
-        is_list: True for a riddle. Elsewhere the reference is one string, letters and order included.
+        reference: the row's `outputs`.
+        is_list: True if the reference is a list of accepted answers, separated by `;`, as in riddles. False if the
+            whole reference is one answer.
 
     Returns:
-        The entries without those that normalize to nothing, such as `…`: no response can match them.
+        The entries, without those that normalize to an empty string, such as `…`, because no response can match them.
     """
     entries = reference.split(";") if is_list else [reference]
     return [entry.strip() for entry in entries if normalize(entry)]
@@ -43,7 +44,7 @@ def accepted_answers(reference: str, *, is_list: bool) -> tuple[str, ...]:
 
 
 def exact_match(response: str, accepted: Collection[str]) -> int:
-    """Return 1 if a candidate of the response normalizes to one of the accepted answers, else 0."""
+    """Return 1 if a candidate (see `candidates`) normalizes to one of the accepted answers, otherwise 0."""
     longest = max(map(len, accepted), default=0)
     for candidate in candidates(response):
         if not is_longer(candidate, longest) and normalize(candidate) in accepted:
@@ -52,9 +53,10 @@ def exact_match(response: str, accepted: Collection[str]) -> int:
 
 
 def exact_match_plain(response: str, reference: str) -> int:
-    """Return 1 if a candidate equals an accepted answer after stripping and lower-casing alone, else 0.
+    """Return 1 if a candidate equals an accepted answer after only stripping and lower-casing, otherwise 0.
 
-    For riddles MERA's public code has two rules. One normalizes, as `exact_match` does; the other does only this.
+    MERA's public code has two rules for riddles. The first normalizes the texts, as `exact_match` does. This function
+    implements the second.
     """
     accepted = _plain_answers(reference)
     longest = max(map(len, accepted), default=0)
@@ -63,5 +65,5 @@ def exact_match_plain(response: str, reference: str) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_answers(reference: str) -> frozenset[str]:
-    """Return the accepted answers, stripped and in lower case; by this rule `!` is one, too."""
+    """Return the accepted answers in lower case, without surrounding white space. By this rule, `!` is an answer."""
     return frozenset(entry.strip().lower() for entry in reference.split(";")) - {""}

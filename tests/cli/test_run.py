@@ -103,7 +103,10 @@ def test_a_task_that_is_nearly_known_is_named(environment: Environment, tmp_path
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "own.yaml").write_text("task: city_quiz\nclass: !function mera_ru_tasks.CustomTask\n")
     (tmp_path / "own" / "broken.yaml").write_text("task: [")
-    for folder, message in (("own", "Did you mean 'city_quiz'?"), ("absent", "The folder absent of --include_path ")):
+    for folder, message in (
+        ("own", "Did you mean 'city_quiz'?"),
+        ("absent", "The --include_path folder absent does not exist"),
+    ):
         ended = ours(environment, "--model", "dummy", "--tasks", "city_quizz", f"--include_path={folder}", cwd=tmp_path)
         assert ended.returncode == 1 and message in ended.stderr, ended.stderr
 

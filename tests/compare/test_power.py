@@ -70,7 +70,7 @@ def test_the_command_says_what_a_run_can_see(mera_ru):
     outcome = mera_ru("power", "60", "20x3", "--accuracy", "0.3", "--difference", "0.1")
     assert outcome.status == 0, outcome.err
     first, second, third = outcome.out.splitlines()
-    assert first.startswith("60 + 20x3 documents, accuracy 0.3: this comparison can detect ")
+    assert first.startswith("With 60 + 20x3 documents and an accuracy of 0.3, a comparison can detect ")
     assert "10 points" in second
     assert "x3 documents" in third
 

@@ -45,7 +45,8 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
         fetched = in_process("data", "fetch", "russian_regions", "-o", tmp_path / "data", **online)
         unknown = in_process("data", "fetch", "russian_regions", "-o", tmp_path / "x", "--revision", "nope", **online)
     assert fetched.returncode == 0, fetched.stderr
-    assert f"603 rows in test, 9 rows in shots, revision {COMMIT}" in fetched.stdout
+    assert f"Saved revision {COMMIT} to " in fetched.stdout
+    assert ": 603 rows in test, 9 rows in shots." in fetched.stdout
     again = mera_ru("data", "fetch", "russian_regions", "-o", tmp_path / "data")
     assert again.status == 1 and "already exists" in again.err
     assert unknown.returncode == 1 and "at revision nope could not be loaded" in unknown.stderr

@@ -80,8 +80,8 @@ BROKEN_PROMPTS: list[tuple[str | None, str, str]] = [
     ("{", META, "line 1, column 2"),
     *((json.dumps(bad), f"{META}, field `prompts`: ", "list of prompts")
       for bad in ([], {}, {"prompts": None}, {"prompts": "a"}, {"prompts": [1]}, {"prompts": [{"text": "a"}]})),
-    ('{"prompts": []}', ROW, "no prompt 2, it contains no prompts"),
-    ('{"prompts": ["a", "b"]}', ROW, "no prompt 2, its prompts are 0 to 1"),
+    ('{"prompts": []}', ROW, "no prompt 2; it contains no prompts"),
+    ('{"prompts": ["a", "b"]}', ROW, "no prompt 2; it has prompts 0 to 1"),
 ]  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def test_faults_of_hub_data_name_dataset_and_split(monkeypatch: pytest.MonkeyPat
 def test_the_open_riddles_are_not_on_the_hub() -> None:
     with pytest.raises(DataError) as caught:
         load(RIDDLES_OPEN)
-    assert "MERA_RU_DATA" in str(caught.value) and "`riddles_open`" in str(caught.value)
+    assert "MERA_RU_DATA" in str(caught.value) and "riddles_open/test.json" in str(caught.value)
 
 
 # What a message about the hub must name.

@@ -43,7 +43,7 @@ def test_a_document_is_shown_as_in_a_run(task, mera_ru):
         expected = {name: f"{sample[name]:g}" for name in sample["metrics"] if not name.startswith("group")}
         assert scores == expected
         if sample["filter"] == "flexible-extract" and sample["filtered_resps"][0]:
-            assert shown["flexible-extract reads"] == repr(sample["filtered_resps"][0])
+            assert shown["flexible-extract answer"] == repr(sample["filtered_resps"][0])
 
 
 def test_showing_a_document(mera_ru, monkeypatch, tmp_path):
@@ -53,10 +53,10 @@ def test_showing_a_document(mera_ru, monkeypatch, tmp_path):
     closed = mera_ru("data", "show", "russian_regions", "--data", tmp_path, "--response", "**Ответ:** (б)")
     assert closed.status == 0 and re.search(r"^--- meta ---\n(?:.*, )?id 1, ", closed.out)
     assert (
-        "(closed: the document gets no score)" in closed.out
-        and closed.out.count("none, since there is no reference") == 2
+        "(closed, so the document gets no score)" in closed.out
+        and closed.out.count("none, because there is no reference") == 2
     )
-    assert "flexible-extract reads ---\n'Б'" in closed.out
+    assert "flexible-extract answer ---\n'Б'" in closed.out
     shot = mera_ru("data", "show", "russian_regions_shots", "--data", tmp_path)
     _, shots = make_rows(RUSSIAN_REGIONS, rows_per_type=2)
     assert f"id {shots[0]['meta']['id']}," in shot.out and f"reference ---\n{shots[0]['outputs']}\n" in shot.out

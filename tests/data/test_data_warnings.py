@@ -54,7 +54,7 @@ def test_of_several_near_shots_the_nearest_is_named(mera_ru, tmp_path):
 
     outcome = mera_ru("data", "check", broken(tmp_path / "data", RIDDLES_CLOSED, change, 4), "--format", "json")
     [near] = [issue for issue in report_of(outcome)["issues"] if issue["code"] == "near-duplicate"]
-    assert near["message"].startswith("it is nearly the same as the shot in row 2 ")
+    assert " with the shot in row 2 (id " in near["message"]
 
 
 @pytest.mark.parametrize("case", SUSPICIOUS)

@@ -16,13 +16,13 @@ def our_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 SUBMIT = (
-    "To have them scored by the leaderboard, generate with `--log_samples --output_path DIR` and submit; "
-    "to score here, point MERA_RU_DATA at data with answers, or run the task `riddles_closed_shots`, "
+    "To let the leaderboard score them, run with `--log_samples --output_path DIR` and submit the logs. "
+    "To score locally, set MERA_RU_DATA to a folder of data with answers, or run the task `riddles_closed_shots`, "
     "which scores the public shots."
 )
 
 HIDDEN = "Riddles: 3 of 3 documents have no reference answer (the leaderboard does not publish them)"
-ADD = "To have them scored, add their answers to the data."
+ADD = "To score them, add their answers to the data."
 
 
 @pytest.mark.parametrize(
@@ -112,5 +112,5 @@ def test_placeholders_that_no_input_fills_are_told_before_the_run(
     run(None, ["riddles_closed"], data=data_folder(tmp_path, "riddles", rows))
     assert our_warnings(caplog) == [
         "Riddles: in 2 of 5 prompts no input fills {hint}. The documents are run anyway. "
-        "`mera-ru data check` names the rows."
+        "To list the rows, run `mera-ru data check`."
     ]

@@ -144,5 +144,5 @@ def test_closed_answers_give_no_number_and_no_talk_of_the_leaderboard(
     assert numbers(results, "own") == {}
     assert [record.message for record in caplog.records if record.name == "lm_eval.mera_ru_tasks"] == [
         "own: 1 of 1 documents have no reference answer, so they get no score. "
-        "To have them scored, add their answers to the data."
+        "To score them, add their answers to the data."
     ]

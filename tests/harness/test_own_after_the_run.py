@@ -58,7 +58,7 @@ def test_the_data_are_checked_and_shown_by_the_tasks_file(
     assert call("data", "check", file).status == 0
     shown = call("data", "show", file, "--response", " Б, А")
     assert shown.status == 0 and "Вопрос номер 1? Буквы {А, Б}.\nОтвет:\n" in shown.out
-    assert "flexible-extract reads ---\n'А; Б'" in shown.out
+    assert "flexible-extract answer ---\n'А; Б'" in shown.out
 
 
 CLASS = "class: !function mera_ru_tasks.CustomTask\n"

@@ -66,7 +66,7 @@ SETTINGS = {
     "samples' index": ({"samples": {"riddles_sample": [0, 60]}}, ["no document 60", "0 to 59"]),
     "negative index": ({"samples": {"riddles_sample": [-1]}}, ["no document -1"]),
     "samples' type": ({"samples": {"riddles_sample": ["1"]}}, ["'1' is not a document number"]),
-    "no samples": ({"samples": {"riddles_sample": []}}, ["names no documents"]),
+    "no samples": ({"samples": {"riddles_sample": []}}, ["empty or not a list"]),
     "shots": ({"num_fewshot": 99}, ["--num_fewshot 99"]),
 }  # fmt: skip
 

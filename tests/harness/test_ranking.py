@@ -155,7 +155,7 @@ def test_documents_without_a_reference_are_left_out(tmp_path: Path, caplog: pyte
     data_folder(tmp_path, "riddles", [riddle(1), riddle(2, ""), riddle(3, "Мост")])
     results = run(None, ["riddles_closed_rank"], RankingModel(by_bytes(-1, -1)), data=tmp_path)
     assert [each["doc"]["meta"]["id"] for each in results["samples"]["riddles_closed_rank"]] == [1, 3]
-    assert "riddles_closed_rank: the documents without a reference are left out" in caplog.text
+    assert "riddles_closed_rank: the documents without a reference answer are left out" in caplog.text
 
 
 def test_without_any_reference_nothing_runs(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_the_closing_line(tmp_path, caplog):
         judge(documents[:2], settings)
         judge(documents, settings, "riddles")
     line = caplog.messages[-1]
-    assert line.startswith("Judge stub-judge on riddles: 8 documents; not asked: ")
+    assert line.startswith("Judge stub-judge on riddles: 8 documents; skipped: ")
     assert all(part in line for part in ("1 exact match", "1 empty answer", "1 no reference", "cached: 2", "asked: 3"))
     assert "tokens: 300 in, 30 out" in line and line.endswith(" s")
 

@@ -112,11 +112,11 @@ def respond(tasks: Sequence[Task], respond_to: Callable[[Mapping[str, Any]], str
             instance.resps = [respond_to(instance.doc)]
 
 
-def score(tasks: Sequence[Task], pipeline: str) -> None:
-    """Filter and score all responses in one pipeline, as lm-eval does after a run's last one."""
+def score(tasks: Sequence[Task], filter_name: str) -> None:
+    """Filter and score all responses with one filter, as lm-eval does after a run's last one."""
     for task in tasks:
         for filters in task._filters:
-            if filters.name == pipeline:
+            if filters.name == filter_name:
                 filters.apply(task.instances)
         for instance in task.instances:
-            task.process_results(instance.doc, [instance.filtered_resps[pipeline]])
+            task.process_results(instance.doc, [instance.filtered_resps[filter_name]])

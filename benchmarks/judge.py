@@ -1,7 +1,7 @@
 """How fast 1,000 questions to a judge are asked: at once, one by one, and by inspect-ai.
 
 The judge is a stub on loopback, in a process of its own, that takes 50 ms for each reply, so the ideal at 32 open
-questions is 1,000 × 0.05 / 32 = 1.56 s. What is paid once, however many questions there are (imports, the trial
+questions is 1,000 × 0.05 / 32 = 1.56 s. What is paid once, however many questions there are (imports, the test
 question, opening cache and connection), is left out: it is what one question takes beyond its reply. The goal is 1.25
 times the ideal. inspect-ai is in the extra `bench`; without it its line is left out.
 """

@@ -1,4 +1,4 @@
-"""How fast responses are read and scored in the two pipelines, and how long a megabyte of hostile text takes.
+"""How fast responses are read and scored in the two filters, and how long a megabyte of hostile text takes.
 
 Responses a second are for one core, through the filters and `process_results` that lm-eval calls. Beside them stands a
 plain YAML task of lm-eval that takes the first response and compares it whole, by the metric `exact_match`.
@@ -81,7 +81,7 @@ def measurements() -> Iterator[Measurement]:
 
     strict_rate, both_rate = len(docs) / median_seconds(strict), len(docs) / median_seconds(both)
     yield Measurement("strict-match", strict_rate, "responses/s", "target", 50_000)
-    yield Measurement("both pipelines", both_rate, "responses/s", "target", 10_000)
+    yield Measurement("both filters", both_rate, "responses/s", "target", 10_000)
     yield _beside_plain(docs, responses, both)
     for name, response in HOSTILE.items():
         seconds = max(
@@ -91,7 +91,7 @@ def measurements() -> Iterator[Measurement]:
 
 
 def _beside_plain(docs: Sequence[Document], responses: Sequence[str], both: Callable[[], None]) -> Measurement:
-    """The rate of both pipelines beside that of lm-eval's `exact_match`."""
+    """The rate of both filters beside that of lm-eval's `exact_match`."""
     from benchmarks._tasks import build, load_plain, respond, score, write_plain
 
     with tempfile.TemporaryDirectory() as name:

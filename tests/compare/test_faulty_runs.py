@@ -154,8 +154,8 @@ def test_scores_against_answers_that_came_later_replace_the_logs(copied):
     log = log_file(copied, WEAK, "riddles_sample")
     date = log.stem.rpartition("_")[2]
     lines = [
-        {"doc_id": n, "id": n + 1, "filter": pipeline, "scores": {"exact_match": 1}}
-        for pipeline in (STRICT, FLEXIBLE)
+        {"doc_id": n, "id": n + 1, "filter": filter_name, "scores": {"exact_match": 1}}
+        for filter_name in (STRICT, FLEXIBLE)
         for n in range(60)
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines) + "{cut"
@@ -179,8 +179,8 @@ def test_scores_of_a_file_that_lacks_lines_are_not_mixed_with_the_logs(copied, m
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[:kept]), encoding="utf-8")
     comparison = compare_runs([copied])
-    for pipeline in (STRICT, FLEXIBLE):
-        rows = [row_of(found, "riddles_sample", WEAK, pipeline=pipeline) for found in (before, comparison)]
+    for filter_name in (STRICT, FLEXIBLE):
+        rows = [row_of(found, "riddles_sample", WEAK, filter_name=filter_name) for found in (before, comparison)]
         assert rows[0].score == rows[1].score
     [found] = [one for one in comparison.problems if one.code == "scored-in-part"]
     assert dict(found.values) == {"file": file.name, "missing": str(120 - kept), "all": "120"}

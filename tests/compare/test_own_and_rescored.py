@@ -69,11 +69,11 @@ def test_own_tasks_are_compared_like_the_others(own_runs):
     assert comparison.problems == []
     assert [one.measure.code for one in comparison.verdicts] == ["measure", "measure"], "neither is a mean over tasks"
     letters, phrase = (
-        row_of(comparison, task, "org/two", pipeline=FLEXIBLE) for task in ("city_meaning_quiz", "meaning_quiz")
+        row_of(comparison, task, "org/two", filter_name=FLEXIBLE) for task in ("city_meaning_quiz", "meaning_quiz")
     )
     assert (letters.chance, phrase.chance) == (pytest.approx((1 / 3 + 1 / 5) / 2), 0)
     for row in (letters, phrase):
-        base = row_of(comparison, row.task, "org/one", pipeline=FLEXIBLE)
+        base = row_of(comparison, row.task, "org/one", filter_name=FLEXIBLE)
         assert row.difference.estimate.value == pytest.approx(row.score.value - base.score.value)
         assert row.score.n == 12
     assert comparison.means == []
@@ -128,8 +128,8 @@ def judged(monkeypatch, tmp_path):
 def test_what_the_judge_wrote_is_read_of_its_own_task_alone(own_runs, judged, mera_ru):
     assert mera_ru("judge", own_runs).status == 0
     comparison = compare_runs([own_runs])
-    pipelines = {row.filter for row in comparison.rows if row.metric == "judge_score"}
-    assert pipelines == {"judge org_judge_x"}, "`judged_JUDGE_city_meaning_quiz` is not a file of `meaning_quiz`"
+    filter_names = {row.filter for row in comparison.rows if row.metric == "judge_score"}
+    assert filter_names == {"judge org_judge_x"}, "`judged_JUDGE_city_meaning_quiz` is not a file of `meaning_quiz`"
     for [file] in (own_runs.glob(f"{label.replace('/', '__')}/judged_results_*.json") for label in LABELS):
         content = json.loads(file.read_text(encoding="utf-8"))
         for task in TASKS:
@@ -152,9 +152,9 @@ def test_scores_of_answers_that_came_later_are_read(tmp_path, mera_ru):
     assert "scores of riddles_closed are from scored_riddles_closed_" in joined(comparison.problems)
     [file] = (tmp_path / "results").rglob("scored_results_*.json")
     expected = json.loads(file.read_text(encoding="utf-8"))["results"]["riddles_closed"]
-    for pipeline in (STRICT, FLEXIBLE):
-        row = row_of(comparison, "riddles_closed", "org/scripted", pipeline=pipeline)
-        assert row.score.value == pytest.approx(expected[f"exact_match,{pipeline}"])
+    for filter_name in (STRICT, FLEXIBLE):
+        row = row_of(comparison, "riddles_closed", "org/scripted", filter_name=filter_name)
+        assert row.score.value == pytest.approx(expected[f"exact_match,{filter_name}"])
         assert row.score.n == 4
 
 

@@ -19,9 +19,9 @@ def test_scores_are_lm_evals(results):
     for log in find_logs([results]):
         label = STRONG_LABEL if log.run.model == STRONG else log.run.model
         for name, value in log.scores.items():
-            metric, _, pipeline = name.partition(",")
-            if pipeline and not metric.endswith("_stderr"):
-                assert row_of(comparison, log.task, label, metric, pipeline).score.value == pytest.approx(value)
+            metric, _, filter_name = name.partition(",")
+            if filter_name and not metric.endswith("_stderr"):
+                assert row_of(comparison, log.task, label, metric, filter_name).score.value == pytest.approx(value)
                 checked += 1
     assert checked >= 3 * (4 + 3 + 6 + 3)
     for model in (WEAK, MIDDLE):
@@ -63,7 +63,7 @@ def test_breakdowns_divide_what_they_say(results):
     answers = [s for s in comparison.slices if (s.by, s.task) == ("accepted_answers", "riddles_sample")]
     assert len({part.part for part in answers}) > 3
     format_gap = next(g for g in comparison.gaps if (g.kind, g.task, g.model) == ("format", TASK, STRONG_LABEL))
-    flexible = row_of(comparison, TASK, STRONG_LABEL, pipeline=FLEXIBLE).score.value
+    flexible = row_of(comparison, TASK, STRONG_LABEL, filter_name=FLEXIBLE).score.value
     assert format_gap.value.value == pytest.approx(flexible - row_of(comparison, TASK, STRONG_LABEL).score.value)
     assert format_gap.value.value > 0
     open_gap = next(g for g in comparison.gaps if (g.kind, g.filter, g.model) == ("open_minus_closed", STRICT, WEAK))

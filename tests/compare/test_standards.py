@@ -44,11 +44,11 @@ def judged(monkeypatch, tmp_path):
 def judge(tmp_path, data, judged, mera_ru):
     """Run a model and have it judged, in the run or after it."""
 
-    def judge(model, pipeline, **settings):
+    def judge(model, filter_name, **settings):
         def runs():
             run(tmp_path / "results", [TASK], lambda doc, prompt: "Ответ: не знаю", data=data, model=model)
 
-        if pipeline == IN_THE_RUN:
+        if filter_name == IN_THE_RUN:
             return judged(runs, **settings)
         runs()
         return judged(lambda: mera_ru("judge", log_file(tmp_path / "results", model, TASK)), **settings)
@@ -56,7 +56,7 @@ def judge(tmp_path, data, judged, mera_ru):
     return judge
 
 
-@pytest.mark.parametrize("pipeline", [IN_THE_RUN, AFTERWARDS])
+@pytest.mark.parametrize("filter_name", [IN_THE_RUN, AFTERWARDS])
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
@@ -68,16 +68,16 @@ def judge(tmp_path, data, judged, mera_ru):
         ({"SKIP_EXACT": "0"}, "exact matches counted without asking the judge: false against true"),
     ],
 )
-def test_scores_are_compared_only_where_one_judge_gave_them(tmp_path, judge, pipeline, other, reason):
+def test_scores_are_compared_only_where_one_judge_gave_them(tmp_path, judge, filter_name, other, reason):
     if "PROMPT" in other:
         file = tmp_path / "mine.jinja"
         file.write_text(other["PROMPT"], encoding="utf-8")
         other = {"PROMPT": str(file)}
-    judge(ONE, pipeline)
-    judge(TWO, pipeline, score=0, **other)
+    judge(ONE, filter_name)
+    judge(TWO, filter_name, score=0, **other)
     results = tmp_path / "results"
     row, asked = (
-        row_of(compare_runs([results], baseline=ONE, across_settings=across), TASK, TWO, "judge_score", pipeline)
+        row_of(compare_runs([results], baseline=ONE, across_settings=across), TASK, TWO, "judge_score", filter_name)
         for across in (False, True)
     )
     assert asked.difference.estimate.value == -1
@@ -119,7 +119,7 @@ def mix_two_judges(folder):
 
 
 @pytest.mark.parametrize(
-    ("pipeline", "forget"),
+    ("filter_name", "forget"),
     [
         (IN_THE_RUN, forget_in_the_run),
         (IN_THE_RUN, lose_results),
@@ -128,12 +128,12 @@ def mix_two_judges(folder):
         (AFTERWARDS, mix_two_judges),
     ],
 )
-def test_scores_of_a_judge_that_is_not_known_are_shown_and_not_compared(tmp_path, judge, pipeline, forget):
+def test_scores_of_a_judge_that_is_not_known_are_shown_and_not_compared(tmp_path, judge, filter_name, forget):
     for model in (ONE, TWO):
-        judge(model, pipeline)
+        judge(model, filter_name)
     forget(tmp_path / "results")
     rows = compare_runs([tmp_path / "results"], baseline=ONE).rows
-    [row] = [r for r in rows if (r.metric, r.filter) == ("judge_score", pipeline) and r.model != ONE]
+    [row] = [r for r in rows if (r.metric, r.filter) == ("judge_score", filter_name) and r.model != ONE]
     assert row.score.value == 1
     assert row.difference is None
     assert [(one.code, dict(one.values)) for one in row.why_not] == [("unknown-judge", {"models": row.model})]

@@ -12,8 +12,8 @@ from mera_ru_tasks.data.lint import check_data
 from mera_ru_tasks.data.load import find_source, load
 from mera_ru_tasks.data.schema import RULES
 from mera_ru_tasks.issues import Issue, Location, errors
+from tests.support.broken_rows import BROKEN_ROWS, without, write_broken_row
 from tests.support.load import message
-from tests.support.row_faults import FAULTS, without, write_fault
 from tests.support.rows import data_folder, riddle
 
 
@@ -25,9 +25,9 @@ def error_of(root: Path, benchmark: Benchmark) -> Issue:
     return issue
 
 
-@pytest.mark.parametrize(("benchmark", "row", "field", "code"), FAULTS, ids=range(len(FAULTS)))
+@pytest.mark.parametrize(("benchmark", "row", "field", "code"), BROKEN_ROWS, ids=range(len(BROKEN_ROWS)))
 def test_each_rule_stops_a_run_or_warns(tmp_path: Path, benchmark: Benchmark, row: Any, field: str, code: str) -> None:
-    root = write_fault(tmp_path, benchmark, row)
+    root = write_broken_row(tmp_path, benchmark, row)
     if RULES[code].severity == "error":
         issue = error_of(root, benchmark)
     else:
@@ -45,7 +45,7 @@ def test_each_rule_stops_a_run_or_warns(tmp_path: Path, benchmark: Benchmark, ro
 
 def test_the_cases_cover_every_rule() -> None:
     elsewhere = {"unknown-prompt", "wrong-options", "shared-id"}  # in test_data_files.py, test_data_examples.py, here
-    assert {code for *_, code in FAULTS} == RULES.keys() - elsewhere
+    assert {code for *_, code in BROKEN_ROWS} == RULES.keys() - elsewhere
 
 
 def test_harmless_forms_become_the_required_ones(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def sections(out):
 
 
 def mixed(doc, prompt):
-    """Answers that the pipelines read differently."""
+    """Answers that the filters read differently."""
     answer = doc["outputs"].split(";")[0]
     return (f"Ответ: {doc['outputs']}", f"**Ответ**: «{answer}»", answer, "Ответ: не знаю")[doc["meta"]["id"] % 4]
 

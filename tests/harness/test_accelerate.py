@@ -94,8 +94,8 @@ def test_the_documented_command_scores_as_one_process_does(tmp_path: Path, lean_
     samples = [json.loads(sample) for sample in log.read_text(encoding="utf-8").splitlines()]
     scored = [(sample["filter"], sample["doc"]["meta"]["id"], sample["exact_match"]) for sample in samples]
     assert sorted(scored) == [
-        (pipeline, place, float(place in right))
-        for pipeline in ("flexible-extract", "strict-match")
+        (filter_name, place, float(place in right))
+        for filter_name in ("flexible-extract", "strict-match")
         for place in range(len(written))
     ]
     assert {sample["doc"]["meta"]["id"]: sample["resps"][0][0] for sample in samples} == dict(enumerate(written))

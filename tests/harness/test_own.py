@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mera_ru_tasks.issues import DataError
-from tests.support.custom_task import row, run_own, task_folder
+from tests.support.custom_task import row, run_custom, task_folder
 from tests.support.documents import page, text_of
 from tests.support.rows import data_folder, riddle
 from tests.support.scripted import numbers, reference, run
@@ -86,24 +86,24 @@ FORMS: dict[str, tuple[Any, list[tuple[str, str]], dict[str, float]]] = {
 def test_every_form_of_answer(tmp_path: Path, form: str) -> None:
     answer, cases, expected = FORMS[form]
     rows = [row(number, outputs) for number, (outputs, _) in enumerate(cases, start=1)]
-    results = run_own(tmp_path, rows, lambda doc, prompt: cases[doc["meta"]["id"] - 1][1], mera_ru_answer=answer)
+    results = run_custom(tmp_path, rows, lambda doc, prompt: cases[doc["meta"]["id"] - 1][1], mera_ru_answer=answer)
     assert numbers(results, "own") == pytest.approx(expected)
     assert results["versions"]["own"] == 2.0
-    perfect = run_own(tmp_path, rows, reference, mera_ru_answer=answer)
+    perfect = run_custom(tmp_path, rows, reference, mera_ru_answer=answer)
     assert set(numbers(perfect, "own").values()) == {1}
 
 
 def test_a_form_for_each_type(tmp_path: Path) -> None:
     rows = [row(1, "В", kind=1), row(2, "А; лужа", kind=2)]
     forms = {1: {"choices": "АБВ"}, 2: {"choices": "АБ", "with_phrase": True}}
-    results = run_own(tmp_path, rows, reference, mera_ru_answer=forms, mera_ru_type_field="kind")
+    results = run_custom(tmp_path, rows, reference, mera_ru_answer=forms, mera_ru_type_field="kind")
     assert set(numbers(results, "own").values()) == {1}
     with pytest.raises(DataError, match=r"test\.json, row 2 \(id 2\), field `meta\.kind`: the type 3 is unknown"):
-        run_own(tmp_path, [rows[0], row(2, "А", kind=3)], reference, mera_ru_answer=forms, mera_ru_type_field="kind")
+        run_custom(tmp_path, [rows[0], row(2, "А", kind=3)], reference, mera_ru_answer=forms, mera_ru_type_field="kind")
 
 
 def test_shots_prefix_and_lm_evals_own_settings(tmp_path: Path) -> None:
-    results = run_own(
+    results = run_custom(
         tmp_path, [riddle(1)], lambda doc, prompt: " снег\n", [riddle(2, "Лёд; Льдина")], num_fewshot=1,
         mera_ru_answer="phrase", mera_ru_prefill=True, generation_kwargs={"max_gen_toks": 5}, tag="mine",
     )  # fmt: skip
@@ -115,7 +115,9 @@ def test_shots_prefix_and_lm_evals_own_settings(tmp_path: Path) -> None:
 
 
 def test_plain_generation_keeps_its_lack_of_stop_strings(tmp_path: Path) -> None:
-    results = run_own(tmp_path, [riddle(1)], reference, mera_ru_answer="phrase", generation_kwargs={"max_gen_toks": 5})
+    results = run_custom(
+        tmp_path, [riddle(1)], reference, mera_ru_answer="phrase", generation_kwargs={"max_gen_toks": 5}
+    )
     assert results["samples"]["own"][0]["arguments"][0][1] == {
         "until": ["<no stop string>"],
         "do_sample": False,
@@ -127,7 +129,7 @@ def test_the_data_folder_of_the_benchmarks_does_not_hide_the_tasks_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MERA_RU_DATA", str(tmp_path / "elsewhere"))
-    assert numbers(run_own(tmp_path, [riddle(1)], reference, mera_ru_answer="phrase"), "own")
+    assert numbers(run_custom(tmp_path, [riddle(1)], reference, mera_ru_answer="phrase"), "own")
 
 
 def test_a_hub_datasets_local_copy(tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_a_hub_datasets_local_copy(tmp_path: Path) -> None:
 def test_closed_answers_give_no_number_and_no_talk_of_the_leaderboard(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    results = run_own(tmp_path, [riddle(1, "")], reference, mera_ru_answer="phrase")
+    results = run_custom(tmp_path, [riddle(1, "")], reference, mera_ru_answer="phrase")
     assert numbers(results, "own") == {}
     assert [record.message for record in caplog.records if record.name == "lm_eval.mera_ru_tasks"] == [
         "own: 1 of 1 documents have no reference answer, so they get no score. "

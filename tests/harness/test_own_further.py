@@ -8,7 +8,7 @@ from typing import Any
 import datasets
 import pytest
 
-from tests.support.custom_task import row, run_own, task_folder
+from tests.support.custom_task import row, run_custom, task_folder
 from tests.support.rows import data_folder, enantiosemy, region
 from tests.support.scripted import numbers, reference, run
 
@@ -22,7 +22,7 @@ def wrong_for(*ids: int) -> Any:
 @pytest.mark.parametrize("answer", [ONE, {"choices": "АБВ", "max_choices": 2}, "phrase", "text"], ids=str)
 def test_groups_are_scored_as_a_whole_whatever_the_answer(tmp_path: Path, answer: Any) -> None:
     rows = [row(number, "А", group_id=number % 2) for number in range(1, 7)]
-    results = run_own(tmp_path, rows, wrong_for(2), mera_ru_answer=answer, mera_ru_groups=True)
+    results = run_custom(tmp_path, rows, wrong_for(2), mera_ru_answer=answer, mera_ru_groups=True)
     found = numbers(results, "own")
     assert found["exact_match,strict-match"] == pytest.approx(5 / 6)
     assert found["group_exact_match,strict-match"] == found["group_exact_match,flexible-extract"] == 1 / 2
@@ -31,9 +31,9 @@ def test_groups_are_scored_as_a_whole_whatever_the_answer(tmp_path: Path, answer
 def test_types_can_be_texts(tmp_path: Path) -> None:
     rows = [row(1, "В", kind="выбор"), row(2, "Б; лужа", kind="слово"), row(3, "А", kind="выбор")]
     forms = {"выбор": ONE, "слово": {"choices": "АБ", "with_phrase": True}}
-    results = run_own(tmp_path, rows, reference, mera_ru_answer=forms, mera_ru_type_field="kind")
+    results = run_custom(tmp_path, rows, reference, mera_ru_answer=forms, mera_ru_type_field="kind")
     assert set(numbers(results, "own").values()) == {1}
-    one_format = run_own(tmp_path, [row(1, "В", kind="выбор"), row(2, "А", kind=7)], reference,
+    one_format = run_custom(tmp_path, [row(1, "В", kind="выбор"), row(2, "А", kind=7)], reference,
                          mera_ru_answer=ONE, mera_ru_type_field="kind")  # fmt: skip
     assert [sample["doc"]["meta"]["kind"] for sample in one_format["samples"]["own"][:2]] == ["выбор", "7"]
 
@@ -44,7 +44,7 @@ def test_rows_without_an_instruction_take_the_prompts_in_turn(tmp_path: Path) ->
         del rows[number]["instruction"]
     rows[3]["instruction"] = 1
     prompts = ["Первый: {question}", {"instruction": "{intro}: {question}", "intro": "Второй"}]
-    results = run_own(tmp_path, rows, reference, mera_ru_answer=ONE, mera_ru_prompts=prompts)
+    results = run_custom(tmp_path, rows, reference, mera_ru_answer=ONE, mera_ru_prompts=prompts)
     shown = {sample["doc"]["meta"]["id"]: sample["arguments"][0][0] for sample in results["samples"]["own"]}
     assert [shown[number].split(":")[0] for number in range(1, 5)] == ["Первый", "Второй", "Первый", "Второй"]
     assert shown[5].startswith("Вопрос номер 5?")

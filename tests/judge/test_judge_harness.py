@@ -118,7 +118,7 @@ def test_the_harness_the_command_and_the_hand_agree(tmp_path, data, configure, t
     assert {row["reason"] for row in rows if row["source"] == "judge"} == {"так решил судья"}
 
 
-def test_the_sample_log_keeps_one_row_for_each_document_and_pipeline(data, configure):
+def test_the_sample_log_keeps_one_row_for_each_document_and_filter(data, configure):
     with StubJudge() as stub:
         configure(stub)
         samples = run(None, ["riddles_closed"], answer, data=data)["samples"]["riddles_closed"]

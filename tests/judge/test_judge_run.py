@@ -38,7 +38,7 @@ def test_fewest_questions(tmp_path, document, score, source, changes):
         verdicts = judge([document], settings_for(stub, tmp_path, **changes))
     assert [(verdict.score, verdict.source) for verdict in verdicts] == [(score, source)]
     assert len(stub.questions) == (source == "asked")
-    assert bool(stub.messages) == bool(stub.questions), "without a question not even a trial"
+    assert bool(stub.messages) == bool(stub.questions), "without a question not even a test question"
 
 
 def test_one_question_holds_all_accepted_answers_and_twins_share_one(tmp_path):
@@ -75,7 +75,7 @@ def test_requests(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("refuses", "trials"),
+    ("refuses", "formats"),
     [
         ({}, ["json_schema"]),
         ({"json_schema": 400}, ["json_schema", "json_object"]),
@@ -83,14 +83,14 @@ def test_requests(tmp_path):
         ({"json_schema": 422, "json_object": 400}, ["json_schema", "json_object", None]),
     ],
 )
-def test_the_form_of_output_is_what_the_server_takes(tmp_path, refuses, trials):
+def test_the_form_of_output_is_what_the_server_takes(tmp_path, refuses, formats):
     def words(message, attempt):
         return "Неполно.\nОценка: 1" if len(refuses) == 2 else '{"reason": "Неполно.", "score": 1}'
 
     with StubJudge(refuses=refuses, words=words) as stub:
         verdicts = judge(many(5), settings_for(stub, tmp_path))
     assert [(verdict.score, verdict.reason) for verdict in verdicts] == [(0.5, "Неполно.")] * 5
-    assert [body.get("response_format", {}).get("type") for body in stub.bodies] == trials + [trials[-1]] * 5
+    assert [body.get("response_format", {}).get("type") for body in stub.bodies] == formats + [formats[-1]] * 5
 
 
 @pytest.mark.parametrize("end", ["/v1", "/v1/", "", "/"])

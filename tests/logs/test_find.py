@@ -172,7 +172,7 @@ LINES = {
     "no object": (lambda row: b"[1]\n", "not a JSON object"),
     "no doc": (lambda row: change(row, doc="x"), "`doc`"),
     "no doc_id": (lambda row: change(row, doc_id="1"), "`doc_id`"),
-    "no pipeline": (lambda row: change(row, filter=None), "`filter`"),
+    "no filter": (lambda row: change(row, filter=None), "`filter`"),
     "no responses": (lambda row: change(row, resps=[]), "`resps`"),
     "a number as response": (lambda row: change(row, resps=[[7]]), "`resps`"),
     "no extraction": (lambda row: change(row, filtered_resps=None), "`filtered_resps`"),

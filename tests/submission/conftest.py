@@ -50,7 +50,7 @@ def predicted(tmp_path_factory, closed_data):
 
 @pytest.fixture(scope="session")
 def short(predicted, tmp_path_factory):
-    """The predict-only run without its second pipeline's rows, which repeat the responses: half the work."""
+    """The predict-only run without its second filter's rows, which repeat the responses: half the work."""
     short = Path(shutil.copytree(predicted, tmp_path_factory.mktemp("short") / "results"))
     for file in short.rglob("samples_*"):
         lines = file.read_bytes().splitlines(keepends=True)

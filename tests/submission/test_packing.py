@@ -16,7 +16,7 @@ from tests.support.archives import (
     OTHER_DATE,
     SIZES,
     edit_results,
-    fault,
+    first_problem,
     ids_of,
     mera_archive,
     move_to_other_run,
@@ -33,7 +33,7 @@ def test_a_full_run_is_packed_and_accepted(kind, request, data, mera_ru, tmp_pat
     output = request.getfixturevalue(kind)
     outcome = mera_ru("submit", output, "-o", "s.zip", "--data", data)
     assert (outcome.status, outcome.err) == (0, ""), outcome
-    assert fault(tmp_path / "s.zip", ids_of(data)) == ""
+    assert first_problem(tmp_path / "s.zip", ids_of(data)) == ""
     for name, size in SIZES.items():
         packed = responses(tmp_path / "s.zip", name)
         assert len(packed) == size and packed[7] == "" and packed[1].startswith("Рассуждаю о 1…\u2028\n\nОтвет: ")
@@ -46,7 +46,7 @@ def test_a_full_run_is_packed_and_accepted(kind, request, data, mera_ru, tmp_pat
 
 def test_without_data_ids_are_counted_and_this_is_said(short, data, mera_ru, tmp_path):
     outcome = mera_ru("submit", short, "-o", "s.zip")
-    assert outcome.status == 0 and fault(tmp_path / "s.zip", ids_of(data)) == ""
+    assert outcome.status == 0 and first_problem(tmp_path / "s.zip", ids_of(data)) == ""
     assert "Enantiosemy, Riddles, RussianRegions: no data were found, so ids were only counted" in outcome.out
     checked = mera_ru("submit", "--check", "s.zip")
     assert checked.status == 0
@@ -129,7 +129,7 @@ def test_names_of_models_and_files_cannot_leave_the_archive(logs, data, mera_ru,
     hostile = folder.rename(logs / "a\x1b[31m\nb")
     outcome = mera_ru("submit", hostile)
     assert outcome.status == 0 and "\x1b" not in outcome.out
-    assert fault(tmp_path / "submission.zip", ids_of(data)) == ""
+    assert first_problem(tmp_path / "submission.zip", ids_of(data)) == ""
 
 
 def test_settings_that_change_nothing_may_differ(logs, mera_ru):
@@ -224,4 +224,4 @@ def test_the_whole_command_line(data, tmp_path):
     for arguments in (["run", "--model", "dummy", "--tasks", "mera_ru", *log], ["submit", "results"]):
         done = in_process(*arguments, cwd=tmp_path, MERA_RU_DATA=str(data), HF_HUB_OFFLINE="1")
         assert done.returncode == 0, done.stderr + done.stdout
-    assert fault(tmp_path / "submission.zip", ids_of(data)) == ""
+    assert first_problem(tmp_path / "submission.zip", ids_of(data)) == ""

@@ -11,7 +11,7 @@ import pytest
 from mera_ru_tasks.issues import errors
 from mera_ru_tasks.logs.find import find_logs
 from mera_ru_tasks.submission.pack import prepare
-from tests.support.archives import answer, edit_results, fault, ids_of, move_to_other_run, only_id, rewrite
+from tests.support.archives import answer, edit_results, first_problem, ids_of, move_to_other_run, only_id, rewrite
 from tests.support.scripted import run
 
 
@@ -155,7 +155,7 @@ def test_an_unfit_run_is_refused_and_an_incomplete_one_packed_only_with_partial(
     assert (tmp_path / "submission.zip").exists() == is_partial
     if is_partial:
         whole = case in ("documents not run", "a limit")  # here only the results say so
-        assert (fault(tmp_path / "submission.zip", ids_of(data)) == "") == whole
+        assert (first_problem(tmp_path / "submission.zip", ids_of(data)) == "") == whole
 
 
 def is_only_incomplete(draft) -> bool:

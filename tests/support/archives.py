@@ -25,7 +25,7 @@ def answer(doc, prompt):
     )
 
 
-def fault(file: Path, test_ids: dict[str, set[int]]) -> str:
+def first_problem(file: Path, test_ids: dict[str, set[int]]) -> str:
     """What a scorer that knows only the format would object to; empty if it would accept the archive."""
     with zipfile.ZipFile(file) as archive:
         if sorted(archive.namelist()) != sorted([*SIZES, "logs_public.zip"]) or archive.testzip():

@@ -32,8 +32,8 @@ TASK = "russian_regions_sample"
 STRONG_LABEL = "strong-7b"
 
 
-def row_of(comparison, task, model, metric="exact_match", pipeline=STRICT):
-    wanted = (task, model, metric, pipeline)
+def row_of(comparison, task, model, metric="exact_match", filter_name=STRICT):
+    wanted = (task, model, metric, filter_name)
     return next(r for r in comparison.rows if (r.task, r.model, r.metric, r.filter) == wanted)
 
 

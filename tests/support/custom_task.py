@@ -31,7 +31,7 @@ def task_folder(root: Path, **settings: Any) -> Path:
     return folder
 
 
-def run_own(
+def run_custom(
     tmp_path: Path, rows: list[Row], answer: Any, shots: list[Row] | None = (), **settings: Any
 ) -> dict[str, Any]:  # type: ignore[assignment]
     root = data_folder(tmp_path, "own", rows, shots)

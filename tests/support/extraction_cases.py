@@ -22,13 +22,13 @@ def document(answer_format: AnswerFormat, reference: str) -> dict:
 
 
 def flexible(answer_format: AnswerFormat, reference: str, response: str) -> dict:
-    """All scores of a response in the pipeline flexible-extract."""
+    """All scores of a response in the filter flexible-extract."""
     extraction = read(response, answer_format)
     return score_flexible(document(answer_format, reference), extraction, drop_reasoning(response))
 
 
 def strict(answer_format: AnswerFormat, reference: str, response: str) -> dict:
-    """All scores of a response in the pipeline strict-match."""
+    """All scores of a response in the filter strict-match."""
     return score_strict(document(answer_format, reference), response)
 
 

@@ -28,7 +28,7 @@ def with_value(row: Row, value: Any, *path: str) -> Row:
     return row
 
 
-FAULTS: list[tuple[Benchmark, Any, str, str]] = [
+BROKEN_ROWS: list[tuple[Benchmark, Any, str, str]] = [
     # Not a row, and missing fields.
     *((RIDDLES_CLOSED, value, "row", "row-type") for value in ("a", None, [])),
     (RIDDLES_CLOSED, without(riddle(2), "instruction"), "instruction", "missing-field"),
@@ -110,8 +110,8 @@ FAULTS: list[tuple[Benchmark, Any, str, str]] = [
 ]  # fmt: skip
 
 
-def write_fault(root: Path, benchmark: Benchmark, row: Any) -> Path:
-    """Write a data folder whose second test row has the fault."""
+def write_broken_row(root: Path, benchmark: Benchmark, row: Any) -> Path:
+    """Write a data folder whose second test row is broken."""
     good = {"enantiosemy": enantiosemy, "russian_regions": region}.get(benchmark.name, riddle)(
         1, origin="книга", tags=["зима"], made={"by": [{"name": "народ"}]}
     )

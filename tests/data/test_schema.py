@@ -44,7 +44,7 @@ def test_each_rule_stops_a_run_or_warns(tmp_path: Path, benchmark: Benchmark, ro
 
 
 def test_the_cases_cover_every_rule() -> None:
-    elsewhere = {"unknown-prompt", "wrong-options", "shared-id"}  # in test_data_files.py, test_data_examples.py, here
+    elsewhere = {"unknown-prompt", "wrong-options", "shared-id"}  # in test_files.py, test_examples.py, here
     assert {code for *_, code in BROKEN_ROWS} == RULES.keys() - elsewhere
 
 

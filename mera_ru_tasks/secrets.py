@@ -1,15 +1,33 @@
-"""Find keys, tokens and passwords in the settings that lm-eval copies into its results."""
+"""Keep keys, tokens, passwords and local paths out of messages, and out of what leaves the user's machine.
+
+Archives, results and reports are built only from the settings named here. Texts that must be kept, such as prompts, are
+searched for secrets.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-# A shorter API key is a placeholder (`none`, `EMPTY`) or a word. Replacing it everywhere would damage other text.
+HIDDEN = "HIDDEN"
+
+# A shorter API key is a placeholder (`none`, `EMPTY`) or a word; replacing it everywhere would damage other text.
 SHORTEST_KEY = 6
 
-# Matches the names of settings that contain a secret, such as `hf_token` and `azure_api_key`, but not `max_gen_toks`.
+# Model arguments and generation settings whose values may be published; the values of all others are not.
+PUBLIC_SETTINGS = frozenset(
+    "pretrained model model_name tokenizer peft delta gguf_file revision subfolder dtype backend truncation"
+    " max_length max_model_len max_gen_toks max_tokens max_new_tokens max_completion_tokens add_bos_token"
+    " prefix_token_id logits_cache load_in_4bit load_in_8bit quantization autogptq gptqmodel softmax_dtype"
+    " attn_implementation use_fast_tokenizer trust_remote_code enable_thinking think_end_token tokenized_requests"
+    " tokenizer_backend chat_template seed until do_sample temperature top_p top_k min_p typical_p num_beams"
+    " num_return_sequences length_penalty repetition_penalty presence_penalty frequency_penalty no_repeat_ngram_size"
+    " early_stopping skip_special_tokens reasoning_effort".split()
+)
+
+# The last word of a setting's name that holds a secret, as in `hf_token` and `azure_api_key`; not `max_gen_toks`.
 _NAME = re.compile(
     r"(?:.*[_.-])?(?:token|(?:api|access|secret|account|private|subscription)[_-]?key|secret|password|passwd|pwd"
     r"|authorization|credentials?|cookie)",
@@ -20,14 +38,25 @@ _VOCABULARY = re.compile(
     r"(?:.*_)?(?:pad|eos|bos|unk|sep|cls|mask|eot|eod|start|end|stop|prefix|suffix|special|image|audio|video)_token",
     re.IGNORECASE,
 )
-_VALUE = rf"[^,;&?=\s\"'{{}}]{{{SHORTEST_KEY},}}"
-# Matches `name=value` in a list of arguments or a URL query, and `"name": "value"` in the text of a dictionary.
-_PAIR = re.compile(rf"([\w.-]+)[\"']?\s*[=:]\s*[\"']?({_VALUE})")
-_TEXT = re.compile(
-    r"\bhf_[A-Za-z0-9]{20,}|\bsk-[A-Za-z0-9_-]{20,}|\b(?:gh[opsu]|github_pat|glpat|xox[abprs]|pypi)[_-][A-Za-z0-9_-]{16,}"
-    r"|\bAKIA[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{30,}|\bgsk_[A-Za-z0-9]{20,}"
-    r"|(?<=://)[^/@\s]+(?=@)|(?i:(?<=\bbearer )|(?<=\bbasic ))[A-Za-z0-9._~+/=-]{6,}"
+# Words in such names; a text without any of them needs no search for names.
+_NAME_WORDS = ("token", "key", "secret", "passw", "pwd", "authorization", "credential", "cookie")
+_VALUE = rf"[^,;&?=\s\"'\\{{}}]{{{SHORTEST_KEY},}}"
+# `name=value` in a list of arguments or in a URL's query, and `"name": "value"` in a dictionary as text.
+_PAIR = re.compile(rf"(?<![\w.-])([\w.-]{{1,80}})\\?[\"']?\s{{0,9}}[=:]\s{{0,9}}\\?[\"']?({_VALUE})")
+# The beginnings of the tokens of common services.
+_PREFIXES = tuple(
+    "hf_ api_org_ sk- sk_live_ sk_test_ rk_live_ gsk_ csk- xai- pplx- nvapi- tvly- fw_ tgp_v1_ r8_ npm_ pypi- dop_v1_"
+    " ghp_ gho_ ghu_ ghs_ github_pat_ glpat- xoxa- xoxb- xoxe- xoxp- xoxr- xoxs- xapp- lin_api_ dckr_pat_ SG."
+    " AKIA ASIA AIza AQVN t1. y0_ y1_ y2_ y3_ ya29. dapi eyJ".split()
 )
+_TOKEN = re.compile(rf"\b(?:{'|'.join(map(re.escape, _PREFIXES))})[A-Za-z0-9_.=-]{{16,}}")
+# Credentials in URLs and header lines, and private keys.
+_CREDENTIALS = re.compile(
+    r"(?<=://)[^/@\s\"']{1,256}(?=@)|(?i:(?<=\bbearer )|(?<=\bbasic ))[A-Za-z0-9._~+/=-]{6,}"
+    r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*"
+)
+# The path and query of a URL: some services take a token there.
+_BEHIND_HOST = re.compile(r"(?<=://)([^/?#\s\"']+)[/?#][^\s\"',]*")
 
 
 def is_secret_name(name: str) -> bool:
@@ -36,7 +65,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def secrets_in(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the secrets in a JSON value.
+    """Yield the secrets in a JSON value, which are known by the names of their settings or by their form.
 
     Args:
         value: the results of a run, or a part of them.
@@ -51,5 +80,86 @@ def secrets_in(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, str):
         if is_secret_name(name) and len(value) >= SHORTEST_KEY:
             yield value
-        yield from (found for key, found in _PAIR.findall(value) if is_secret_name(key))
-        yield from _TEXT.findall(value)
+        lowered = value.lower()
+        if any(word in lowered for word in _NAME_WORDS):
+            yield from (found for key, found in _PAIR.findall(value) if is_secret_name(key))
+        yield from tokens_in(value)
+
+
+def tokens_in(text: str) -> Iterator[str]:
+    """Yield the secrets in a text that are known by their form, such as `hf_…`."""
+    if any(prefix in text for prefix in _PREFIXES):
+        yield from _TOKEN.findall(text)
+    if "://" in text or "-----BEGIN" in text or re.search("bearer |basic ", text, re.IGNORECASE):
+        yield from _CREDENTIALS.findall(text)
+
+
+def without(value: Any, secrets: Iterable[str]) -> Any:
+    """Return a JSON value in which these secrets are replaced in every text."""
+    return _replaced(value, sorted({secret for secret in secrets if secret}, key=len, reverse=True))
+
+
+def _replaced(value: Any, secrets: list[str]) -> Any:
+    if not secrets:
+        return value
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, HIDDEN)
+        return value
+    if isinstance(value, Mapping):
+        return {_replaced(key, secrets): _replaced(part, secrets) for key, part in value.items()}
+    return [_replaced(part, secrets) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def hidden(text: str) -> str:
+    """Return a text with its secrets replaced."""
+    return str(without(text, secrets_in(text)))
+
+
+def fingerprint(text: str) -> str:
+    """Return a short hash, by which readers can tell equal texts without seeing them."""
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+def server_of(address: str) -> str:
+    """Return a text with its URLs cut behind the host, since some services take a token in the path."""
+    return _BEHIND_HOST.sub(r"\1", hidden(address))
+
+
+def public_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that may be published; a local path is reduced to its last part."""
+    return {name: _public(value) for name, value in settings.items() if name in PUBLIC_SETTINGS}
+
+
+def comparable_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings, with fingerprints in place of the values that may not be published."""
+    return {
+        name: value if name in PUBLIC_SETTINGS else fingerprint(str(value))
+        for name, value in settings.items()
+        if not is_secret_name(name)
+    }
+
+
+def _public(value: Any) -> Any:
+    if isinstance(value, str):
+        return public_name(value)
+    if isinstance(value, list):
+        return [hidden(part) if isinstance(part, str) else _public(part) for part in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else HIDDEN
+
+
+def public_name(name: str) -> str:
+    """Return the name of a model without folders of this machine and without secrets."""
+    path = as_path(name)
+    return server_of(path.rpartition("/")[2] if is_local(path) else name)
+
+
+def as_path(name: str) -> str:
+    """Return a model's name with uniform slashes; lm-eval's folder name for a local path has `__` instead."""
+    path = name.replace("\\", "/").rstrip("/")
+    return path.replace("__", "/") if path.startswith("__") else path
+
+
+def is_local(path: str) -> bool:
+    """Return True if a model's name, as `as_path` returns it, is a path on this machine."""
+    return path.startswith(("/", "./", "../", "~")) or path[1:3] == ":/"

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mera_ru_tasks.secrets import hidden
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -60,6 +62,13 @@ def in_json(text: str) -> str:
     In JSON they can only occur inside strings.
     """
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """Return a value for a message: as Python writes it, without secrets, and cut if it is long."""
+    text = value[: 4 * most] if isinstance(value, str) else value
+    shown = hidden(repr(text))
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

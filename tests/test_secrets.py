@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mera_ru_tasks.logs.find import Run
-from mera_ru_tasks.logs.setting import setting_of
-from mera_ru_tasks.secrets import is_secret_name, secrets_in
+from mera_ru_tasks.logs.setting import parse_arguments, setting_of
+from mera_ru_tasks.secrets import comparable_settings, is_secret_name, public_name, public_settings, secrets_in
 
 VALUE = "zzq0123456789abcdefghij"
 
@@ -48,6 +48,34 @@ def test_names_that_do_not(name: str) -> None:
 def test_forms_of_secrets(text: str) -> None:
     found = list(secrets_in({"model_args": text}))
     assert any(VALUE in one or one.startswith("AKIA") for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("org/model", "org/model"), ("/home/me/models/m", "m"), ("__home__me__m", "m"), (r"C:\Users\me\m", "m"),
+     ("./m/", "m"), (f"https://host/v1/{VALUE}", "https://host"), (f"org/hf_{VALUE}", "org/HIDDEN")],
+)  # fmt: skip
+def test_a_models_name_without_folders_and_secrets(name: str, shown: str) -> None:
+    assert public_name(name) == shown
+
+
+def test_settings_that_may_be_published() -> None:
+    given = {"pretrained": "/home/me/m", "dtype": "auto", "until": ["/x", VALUE], "pat": VALUE, "max_gen_toks": 9}
+    assert public_settings(given) == {"pretrained": "m", "dtype": "auto", "until": ["/x", VALUE], "max_gen_toks": 9}
+    other = comparable_settings({**given, "pat": "another"})
+    assert other["pat"] != comparable_settings(given)["pat"] and VALUE not in str(comparable_settings({"pat": VALUE}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        ("pretrained=m,dtype=auto", {"pretrained": "m", "dtype": "auto"}),
+        ('a=m,header={"a": "b=c", "d": "e"},x=1', {"a": "m", "header": '{"a": "b=c", "d": "e"}', "x": "1"}),
+        (VALUE, {}), ({"a": 1}, {"a": 1}), (None, {}),
+    ],
+)  # fmt: skip
+def test_arguments_as_text(arguments: object, settings: dict[str, object]) -> None:
+    assert parse_arguments(arguments) == settings
 
 
 def run_with(arguments: str) -> Run:

@@ -98,7 +98,7 @@ def judge(run: Runs, data: References = None) -> None:
     with _shown_log():
         rescored = [rescore.judge_log(one, settings, data) for one in responses]
     facts = {"judge": judge_facts(settings)}
-    files = sidecar.write(rescored, "judged", facts, say, by=settings.model)
+    files = sidecar.write(rescored, "judged", facts, say, by=settings.name)
     say(sidecar.table(rescored))
     say("\n".join(f"Wrote {file}" for file in files))
     if not complete or any(row.extra["source"] == "failed" for item in rescored for row in item.rows):

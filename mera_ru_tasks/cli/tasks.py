@@ -177,7 +177,7 @@ def _judge() -> Iterator[str | Issue]:
     if settings is None:
         yield "not configured"
         return
-    yield f"{settings.model} at {settings.api_base}; each run begins with a test question"
+    yield f"{settings.name} at {settings.address}; each run begins with a test question"
     size = f"{settings.cache.stat().st_size:,} bytes" if settings.cache.is_file() else "not created yet"
     yield f"verdict cache: {settings.cache}, {size}"
     existing = next(folder for folder in settings.cache.absolute().parents if folder.exists())

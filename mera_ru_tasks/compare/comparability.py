@@ -18,6 +18,7 @@ from mera_ru_tasks.logs.find import TaskLog
 from mera_ru_tasks.logs.reader import Measure
 from mera_ru_tasks.logs.setting import shots_of
 from mera_ru_tasks.scoring.metrics import METRICS
+from mera_ru_tasks.secrets import comparable_settings, hidden
 
 # The parts of a task's configuration that shape its prompts, besides documents and shots.
 _PROMPT_FIELDS = ("description", "doc_to_text", "fewshot_delimiter", "target_delimiter")
@@ -122,7 +123,7 @@ def _notes(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Iss
     if unknown := [e.model for e in (entry, baseline) if e.log.run.results_file is None]:
         yield note("unknown-settings", models=", ".join(unknown))
     if common and entry.prefilled == baseline.prefilled:
-        ours, theirs = entry.answers[common[0]].generation, baseline.answers[common[0]].generation
+        ours, theirs = (comparable_settings(one.answers[common[0]].generation) for one in (entry, baseline))
         differing = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
         if differing:
             parts = tuple(setting(name, _brief(ours.get(name)), _brief(theirs.get(name))) for name in differing)
@@ -159,7 +160,7 @@ def prompt_text(prompt: str) -> str:
 def _brief(value: Any) -> Issue | str:
     if value is None or value == "":
         return note("not-set")
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = hidden(value if isinstance(value, str) else json.dumps(value))
     return text if len(text) <= 40 else text[:39] + "…"
 
 

@@ -17,6 +17,7 @@ from mera_ru_tasks.compare.render import Table, footnotes, main_tables, tables, 
 from mera_ru_tasks.compare.results import Pair, Row
 from mera_ru_tasks.compare.stats import LEVEL
 from mera_ru_tasks.scoring.metrics import METRICS
+from mera_ru_tasks.secrets import public_name
 from mera_ru_tasks.textutil import in_json, printable, strict_json
 
 
@@ -34,7 +35,7 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
                     {
                         "task": entry.task,
                         "logged_task": entry.log.task,
-                        "model_name": entry.log.run.model,
+                        "model_name": public_name(entry.log.run.model),
                         "date": entry.log.run.date,
                         "version": entry.log.version,
                         "num_fewshot": entry.log.num_fewshot,

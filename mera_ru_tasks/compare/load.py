@@ -23,6 +23,7 @@ from mera_ru_tasks.logs.reader import BrokenLine, LogCheck, LogReader, Measure, 
 from mera_ru_tasks.logs.rescore import check_responses
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.scoring.score import reference_digest
+from mera_ru_tasks.secrets import secrets_in, without
 
 PREFILLED = "prefilled"
 
@@ -321,7 +322,10 @@ def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], LogCheck]
     answers: dict[str, Answer] = {}
     reader = LogReader(log, known_documents=pool.documents)
     samples: list[Sample] = []
+    secrets = frozenset(secrets_in(log.run.results))
     for sample in reader:
+        if secrets:
+            sample.prompt, sample.response = without((sample.prompt, sample.response), secrets)
         if len(samples) <= _MOST_RESCORED:
             samples.append(sample)
         answer = answers.get(sample.doc_hash)

@@ -11,10 +11,11 @@ from typing import Any
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.compare.stats import Estimate, wilson
 from mera_ru_tasks.issues import Issue, RunError
-from mera_ru_tasks.logs.find import TaskLog, as_mapping, locate_logs, newest
+from mera_ru_tasks.logs.find import TaskLog, locate_logs, newest
 from mera_ru_tasks.logs.reader import Measure, is_our_log
-from mera_ru_tasks.logs.setting import differing, setting_of, shots_of
+from mera_ru_tasks.logs.setting import differing, parse_arguments, setting_of, shots_of
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
+from mera_ru_tasks.secrets import as_path, is_local, public_name
 from mera_ru_tasks.textutil import suggest
 
 
@@ -94,10 +95,7 @@ def _seeds(log: TaskLog) -> tuple[Any, ...]:
 
 
 def _generation(log: TaskLog) -> Mapping[str, Any]:
-    given = log.run.config.get("gen_kwargs")
-    if isinstance(given, str):
-        return dict(part.partition("=")[::2] for part in given.split(","))
-    return as_mapping(given)
+    return parse_arguments(log.run.config.get("gen_kwargs"))
 
 
 def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Issue]) -> list[TaskLog]:
@@ -173,30 +171,20 @@ def _short_names(models: Iterable[str]) -> dict[str, str]:
     A label is never a whole path, because reports must not reveal folders of the user's machine.
     """
     names = list(dict.fromkeys(models))
-    paths = {name: _as_path(name) for name in names}
+    paths = {name: as_path(name) for name in names}
 
     def label(name: str) -> str:
-        parts = paths[name].split("/") if _is_local(paths[name]) else []
+        parts = paths[name].split("/") if is_local(paths[name]) else []
         for length in range(1, len(parts)):
             end = "/".join(parts[-length:])
             if sum(path == end or path.endswith(f"/{end}") for path in paths.values()) == 1:
                 return end
         if not parts:
-            return name
+            return public_name(name)
         alike = [path for path in paths.values() if path.endswith(f"/{parts[-1]}")]
         return f"{parts[-1]} ({alike.index(paths[name]) + 1})"
 
     return {name: label(name) for name in names}
-
-
-def _as_path(name: str) -> str:
-    """Return a model's name with uniform slashes; lm-eval's folder name for a local path has `__` instead."""
-    path = name.replace("\\", "/").rstrip("/")
-    return path.replace("__", "/") if path.startswith("__") else path
-
-
-def _is_local(path: str) -> bool:
-    return path.startswith(("/", "./", "../", "~")) or path[1:3] == ":/"
 
 
 def _choices(

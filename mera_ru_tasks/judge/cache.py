@@ -40,7 +40,7 @@ class VerdictCache:
     def __init__(self, connection: sqlite3.Connection, settings: Settings, prompt_version: str) -> None:
         self._connection = connection
         self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        self._model = settings.model
+        self._model = settings.name
         self._prompt_version = prompt_version
 
     def get(self, key: str) -> Verdict | None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.paths import expanded
-from mera_ru_tasks.secrets import SHORTEST_KEY
+from mera_ru_tasks.secrets import SHORTEST_KEY, public_name, secrets_in, without
+from mera_ru_tasks.textutil import quoted
 
 API_BASE = "LM_EVAL_JUDGE_API_BASE"
 MODEL = "LM_EVAL_JUDGE_MODEL"
@@ -37,6 +38,8 @@ _INLINE_PROMPT = re.compile(r"\n|\{\w+\}|\{\{")
 
 # Request fields that only this package sets, because other values would break the questions or the parsing of replies.
 _OUR_FIELDS = ("messages", "model", "n", "response_format", "stream")
+
+_LIKE_A_TOKEN = 12
 
 T = TypeVar("T")
 
@@ -58,14 +61,14 @@ class Settings:
         retries: the maximum number of retries after a temporary failure.
     """
 
-    api_base: str
+    api_base: str = field(repr=False)
     model: str
     key: str = field(repr=False)
     cache: Path
     concurrency: int = 32
     timeout: float = 120.0
     prompt: Path | None = None
-    extra: str = "{}"
+    extra: str = field(default="{}", repr=False)
     skip_exact: bool = True
     retries: int = 8
 
@@ -75,9 +78,27 @@ class Settings:
         fields: dict[str, Any] = json.loads(self.extra)
         return fields
 
+    @property
+    def name(self) -> str:
+        """The judge's name without folders of this machine, for messages and files."""
+        return public_name(self.model)
+
+    @property
+    def address(self) -> str:
+        """The server's address for messages, without tokens in its path."""
+        return self.redact(self.api_base)
+
     def redact(self, text: str) -> str:
-        """Return the text without the key, which a server's message may repeat. A placeholder is not removed."""
-        return text.replace(self.key, "***") if len(self.key) >= SHORTEST_KEY else text
+        """Return the text without the settings' secrets, which a server's message may repeat."""
+        return str(without(text, self._secrets()))
+
+    def _secrets(self) -> Iterator[str]:
+        if len(self.key) >= SHORTEST_KEY:  # a shorter key is a placeholder
+            yield self.key
+        yield from secrets_in(self.extra_fields)
+        # Long values without spaces may be tokens whatever their name.
+        texts = [*re.findall(r'"([^"\s]*)"', self.extra), *urlsplit(self.api_base).path.split("/")]
+        yield from (text for text in texts if len(text) >= _LIKE_A_TOKEN)
 
 
 def is_configured(environment: Mapping[str, str] | None = None) -> bool:
@@ -179,7 +200,7 @@ def _prompt(value: str) -> Path:
 
 def _concurrency(value: str) -> int:
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 1024):
-        raise JudgeError(f"{CONCURRENCY} is {value!r}. Set a number of concurrent requests from 1 to 1024.")
+        raise JudgeError(f"{CONCURRENCY} is {quoted(value)}. Set a number of concurrent requests from 1 to 1024.")
     return int(value)
 
 
@@ -189,7 +210,7 @@ def _timeout(value: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= 86_400:
-        raise JudgeError(f"{TIMEOUT} is {value!r}. Set the timeout of a request in seconds, such as 120.")
+        raise JudgeError(f"{TIMEOUT} is {quoted(value)}. Set the timeout of a request in seconds, such as 120.")
     return seconds
 
 
@@ -197,7 +218,7 @@ def _switch(value: str) -> bool:
     meanings = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if value.lower() not in meanings:
         raise JudgeError(
-            f"{SKIP_EXACT} is {value!r}. Set 1 to score exact matches without the judge, or 0 to judge them."
+            f"{SKIP_EXACT} is {quoted(value)}. Set 1 to score exact matches without the judge, or 0 to judge them."
         )
     return meanings[value.lower()]
 
@@ -232,7 +253,7 @@ def judge_facts(settings: Settings) -> dict[str, Any]:
     fields, address = settings.extra_fields, urlsplit(settings.api_base)
     digest = hashlib.sha256(settings.extra.encode()).hexdigest()
     return {
-        "model": settings.model,
+        "model": settings.name,
         "api_base": f"{address.scheme}://{address.netloc}",
         "prompt_version": load_prompt(settings).version,
         "extra": f"{', '.join(sorted(fields))} ({digest[:12]})" if fields else "none",

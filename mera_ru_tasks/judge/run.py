@@ -105,7 +105,7 @@ def judge(documents: Sequence[tuple[Mapping[str, Any], str]], settings: Settings
     with (
         open_cache(settings, prompt.version) as cache,
         # The delay hides the bar if all verdicts are already stored.
-        tqdm(total=len(documents), desc=f"Asking the judge {settings.model}", unit="doc", delay=0.5) as bar,
+        tqdm(total=len(documents), desc=f"Asking the judge {settings.name}", unit="doc", delay=0.5) as bar,
     ):
         judging = _Judging(documents, settings, prompt, cache, bar)
         judging.run()
@@ -241,7 +241,7 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
     asked = {one.key: one.verdict for one in judgements if one.source == ASKED and one.verdict}
     logger.info(
         "Judge %s%s: %d documents; skipped: %s; cached: %d; asked: %d; failed: %d; tokens: %d in, %d out; %.1f s",
-        settings.model,
+        settings.name,
         f" on {title}" if title else "",
         len(judgements),
         skipped or "0",
@@ -309,7 +309,7 @@ async def _check(settings: Settings, question: str) -> tuple[Settings, ResponseF
         logger.warning(
             "Judge %s answered a test question, but not in the requested format: %r. Some documents may get no "
             "verdict.",
-            settings.model,
+            settings.name,
             settings.redact(completion.text[:200]),
         )
     return settings, response_format
@@ -357,7 +357,7 @@ _WITHOUT = f"To run without a judge, unset {API_BASE}, {MODEL} and {API_KEY}."
 def _what_is_wrong(settings: Settings, error: Exception) -> str:
     import openai
 
-    judge = f"The judge {settings.model} at {settings.api_base}"
+    judge = f"The judge {settings.name} at {settings.address}"
     if isinstance(error, openai.APIConnectionError):
         return (
             f"{judge} cannot be reached or did not answer within {settings.timeout:g} s ({explain(error)}). "

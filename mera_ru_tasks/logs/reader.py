@@ -233,11 +233,12 @@ class LogReader:
                 yield measure, self._error("contradicts-results", f"{what}, so this score is not shown", **values)
 
     def _agree(self, measure: Measure, logged: float | None, stated: float | None, whole: bool) -> bool:
+        if stated is not None and math.isnan(stated):
+            # No group is complete, or a process had no verdict (see `scoring.score.score_judged`).
+            return True
         if logged is None or stated is None:
             # A log that lacks lines may lack all scores of a measure.
             return logged is stated or (logged is None and not whole)
-        if math.isnan(stated):
-            return True  # caused by a process without a verdict (see `scoring.score.score_judged`)
         if whole or self._all_there(measure[1]):
             return math.isclose(logged, stated, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
         metric = METRICS[measure[0]]

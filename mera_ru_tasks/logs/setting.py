@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping
-from mera_ru_tasks.secrets import is_secret_name
+from mera_ru_tasks.secrets import comparable_settings
 
 # Model arguments that affect where and how fast it runs, but not its responses.
 _HARMLESS_ARGUMENTS = frozenset(
@@ -21,13 +22,12 @@ SHOTS = "mera_ru_shots"
 
 def setting_of(run: Run) -> dict[str, Any]:
     """Return a run's setting by lm-eval's options (`--model_args NAME` for an argument of the model); None: not set."""
-    arguments = run.config.get("model_args")
-    pairs = _parse_arguments(arguments) if isinstance(arguments, str) else as_mapping(arguments)
-    kept = {key: value for key, value in pairs.items() if key not in _HARMLESS_ARGUMENTS and not is_secret_name(key)}
+    arguments = comparable_settings(parse_arguments(run.config.get("model_args")))
+    kept = {name: str(value) for name, value in arguments.items() if name not in _HARMLESS_ARGUMENTS}
     return {
         "--model": run.config.get("model"),
-        **{f"--model_args {key}": str(value) for key, value in kept.items()},
-        "--gen_kwargs": run.config.get("gen_kwargs") or None,
+        **{f"--model_args {name}": value for name, value in kept.items()},
+        "--gen_kwargs": comparable_settings(parse_arguments(run.config.get("gen_kwargs"))) or None,
         "--system_instruction": run.results.get("system_instruction") or None,
         "--apply_chat_template": run.results.get("chat_template") or None,
     }
@@ -48,7 +48,18 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [name for name in {**other, **one} if one.get(name) != other.get(name)]
 
 
-def _parse_arguments(arguments: str) -> dict[str, str]:
-    """Parse lm-eval's `key=value,key=value`."""
-    parts = (part.partition("=") for part in arguments.split(","))
-    return {key.strip(): value for key, _, value in parts if key}
+def parse_arguments(arguments: Any) -> dict[str, Any]:
+    """Return model arguments or generation settings by name; they are a mapping or lm-eval's `key=value,key=value`."""
+    if not isinstance(arguments, str):
+        return dict(as_mapping(arguments))
+    found: dict[str, Any] = {}
+    # A comma that no `key=` follows belongs to the value, as in the JSON text of a header.
+    for part in _ARGUMENT.split(arguments):
+        name, equals, value = part.partition("=")
+        if equals and _ARGUMENT_NAME.fullmatch(name):
+            found[name.strip()] = value
+    return found
+
+
+_ARGUMENT_NAME = re.compile(r"\s*[\w.-]{1,64}\s*")
+_ARGUMENT = re.compile(r",(?=\s*[\w.-]{1,64}\s*=)")

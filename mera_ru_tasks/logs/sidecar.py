@@ -27,6 +27,7 @@ from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
 from mera_ru_tasks.paths import averaged_groups, write_whole
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
+from mera_ru_tasks.secrets import public_name
 from mera_ru_tasks.textutil import strict_json
 
 # Added to a task's name in tables and results if its log is incomplete.
@@ -222,7 +223,7 @@ def write(
             files.append(file)
         file = run.folder / f"{kind}_results_{name}{run.date}.json"
         earlier = _read_json(file)
-        content: dict[str, Any] = {"model_name": run.model, **facts, **_results_of(items)}
+        content: dict[str, Any] = {"model_name": public_name(run.model), **facts, **_results_of(items)}
         agrees = _agrees(earlier, content, extended)
         if agrees:  # the earlier file's other tasks, from a call for other logs of the run, are kept
             for part in _PARTS:

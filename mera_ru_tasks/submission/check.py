@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import lzma
@@ -19,6 +20,7 @@ from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.issues import Issue, RunError, SubmissionError
 from mera_ru_tasks.logs.find import SAMPLES_NAME, as_mapping
 from mera_ru_tasks.logs.reader import parse_samples
+from mera_ru_tasks.secrets import secrets_in, tokens_in
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.rules import LOGS, is_log_of, name_ids, task_error
 
@@ -85,7 +87,18 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
             unchecked.append(expected)
     if logs is not None:
         issues += _check_logs(logs, responses, benchmarks)
+    issues += _scan_all(archive)
     return Checked(responses, issues + ([rules.note_unchecked(unchecked)] if unchecked else []))
+
+
+def _scan_all(archive: zipfile.ZipFile) -> Iterator[Issue]:
+    for entry in archive.infolist():
+        content = None if entry.is_dir() else read_entry(archive, entry.filename, entry.filename)[0]
+        if content and entry.filename == LOGS:
+            with contextlib.suppress(SubmissionError):
+                yield from _scan_all(open_archive(content, LOGS))
+        elif content:
+            yield from scan(entry.filename, content)
 
 
 def _unknown(title: str) -> Benchmark:
@@ -159,6 +172,26 @@ def check_names(archive: zipfile.ZipFile, files: Sequence[str]) -> Iterator[Issu
         if name not in wanted and near and near not in names:
             message = f"it must be called {near} and must not be in a folder"
             yield task_error("wrong-name", "archive", repr(name), message, _REPACK)
+
+
+def scan(name: str, content: bytes) -> Iterator[Issue]:
+    """Warn about secrets and folders of a user in a file of an archive, which becomes public; name no value."""
+    text = content.decode("utf-8", "replace")
+    # A task's file holds responses, in which settings such as `api_key` may be part of the answer.
+    search = secrets_in if SAMPLES_NAME.fullmatch(_base(name)) or is_results_log(name) else tokens_in
+    if number := len({secret for line in text.split("\n") for secret in search(line)}):
+        message = f"it seems to contain {number} key{'s' if number > 1 else ''}, tokens or passwords"
+        yield Issue("possible-secret", "warning", name, message, "Remove them before you publish the archive.")
+    if folders := set(_USER_FOLDER.findall(text)):
+        message = f"it names {len(folders)} folder{'s' if len(folders) > 1 else ''} of a user"
+        yield Issue("user-folder", "warning", name, message, "Check that the archive may show this user's name.")
+
+
+_USER_FOLDER = re.compile(r"(?<![\w.])(?:/home/|/Users/|[A-Z]:\\{1,4}Users\\{1,4})[\w.-]+")
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _escapes(name: str) -> bool:
@@ -246,7 +279,7 @@ def is_results_log(name: str) -> bool:
 
 def task_of_samples(name: str) -> str:
     """Return the task in the name of a sample log; empty for any other file."""
-    match = SAMPLES_NAME.fullmatch(name.rpartition("/")[2])
+    match = SAMPLES_NAME.fullmatch(_base(name))
     return match["task"] if match else ""
 
 

@@ -11,25 +11,34 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark, benchmark_of_task
-from mera_ru_tasks.data.custom import benchmark_of_config
+from mera_ru_tasks.data.custom import SETTINGS, benchmark_of_config
 from mera_ru_tasks.data.schema import has_reference, row_id
 from mera_ru_tasks.issues import Issue, RunError, SubmissionError, errors
-from mera_ru_tasks.logs.find import TaskLog, as_mapping, newest
+from mera_ru_tasks.judge.config import METADATA
+from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, newest
 from mera_ru_tasks.logs.reader import Sample
 from mera_ru_tasks.logs.rescore import read_responses
+from mera_ru_tasks.logs.setting import SHOTS, parse_arguments
 from mera_ru_tasks.paths import write_whole
-from mera_ru_tasks.scoring.metrics import STRICT
-from mera_ru_tasks.secrets import secrets_in
+from mera_ru_tasks.scoring.metrics import METRICS, STRICT
+from mera_ru_tasks.secrets import (
+    PUBLIC_SETTINGS,
+    fingerprint,
+    hidden,
+    public_name,
+    public_settings,
+    secrets_in,
+    without,
+)
 from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
 from mera_ru_tasks.textutil import LONE_SURROGATE
-
-_HIDDEN = "HIDDEN"
 
 
 @dataclass(frozen=True)
@@ -248,13 +257,16 @@ def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> 
         if reason := rules.why_not(task):
             yield _note("task-left-out", task, f"left out, because {reason}")
     for run in {log.run.results_file: log.run for log in taken}.values():
-        if changed := run.config.get("gen_kwargs"):
-            text = ", ".join(f"{name}={value}" for name, value in as_mapping(changed).items()) or str(changed)
+        if changed := parse_arguments(run.config.get("gen_kwargs")):
+            text = (
+                ", ".join(f"{name}={value}" for name, value in public_settings(changed).items()) or "with other names"
+            )
             hint = "Check that no answers are cut off, for example by a small max_gen_toks."
             yield _note("gen-kwargs", str(run.results_file), f"the run used --gen_kwargs {text}", hint)
-        if any(secrets_in(run.results)):
-            message = "its model arguments contain a key or password; the packed copy shows HIDDEN instead"
-            yield _note("secret-hidden", str(run.results_file), message)
+        message = "the packed copy holds only the settings that readers need; it leaves out the machine's description"
+        if names := _left_out(run):
+            message += f" and {names}"
+        yield _note("left-out", str(run.results_file), message)
 
 
 def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected]) -> Iterator[Issue]:
@@ -298,8 +310,10 @@ def build_into(file: Path, answers: Sequence[Answers]) -> tuple[bytes, list[Issu
         for name, read in (_entries(logs, file) if logs else {}).items()
         if not any(rules.is_log_of(check.task_of_samples(name), part.benchmark) for part in answers)
     }
-    entries = {**_entries(base, file), **_task_files(answers), LOGS: lambda: _zip({**kept, **_logs(answers)})}
-    return _zip(entries), list(_other_models(kept, answers))
+    others = {name: read for name, read in _entries(base, file).items() if name not in (*_task_files(answers), LOGS)}
+    entries = {**others, **_task_files(answers), LOGS: lambda: _zip({**kept, **_logs(answers)})}
+    found = [issue for name, read in {**others, **kept}.items() for issue in check.scan(name, read())]
+    return _zip(entries), [*_other_models(kept, answers), *found]
 
 
 def _task_files(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
@@ -320,7 +334,7 @@ def _entries(archive: zipfile.ZipFile, file: Path) -> dict[str, Callable[[], byt
 
 def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Answers]) -> Iterator[Issue]:
     """Warn if the logs of the other tasks name a different model: a leaderboard row is one system."""
-    own = {part.log.run.model for part in answers}
+    own = {public_name(part.log.run.model) for part in answers}
     for name, read in logs.items():
         if not check.is_results_log(name):
             continue
@@ -328,7 +342,7 @@ def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Ans
             model = as_mapping(json.loads(read().decode("utf-8-sig"))).get("model_name")
         except (ValueError, RecursionError):
             continue
-        if isinstance(model, str) and model not in own:
+        if isinstance(model, str) and public_name(model) not in own:
             message = (
                 f"the existing archive's logs belong to the model {model!r}, not {', '.join(map(repr, sorted(own)))}"
             )
@@ -353,26 +367,109 @@ def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
     owners: dict[str, Path] = {}
     for part in answers:
         log = part.log
-        files = {f"samples_{log.task}_{log.run.date}.jsonl": log.file}
+        secrets = frozenset(secrets_in(log.run.results))
+        files = {
+            f"samples_{log.task}_{log.run.date}.jsonl": (log.file, functools.partial(_public_samples, log, secrets))
+        }
         if log.run.results_file is not None:
-            files[f"results_{log.run.date}.json"] = log.run.results_file
-        for name, file in files.items():
+            tasks = [other.log.task for other in answers if other.log.run.results_file == log.run.results_file]
+            content = functools.partial(_public_results, log.run, tasks)
+            files[f"results_{log.run.date}.json"] = (log.run.results_file, content)
+        for name, (file, content) in files.items():
             if owners.setdefault(name, file) != file:
                 raise SubmissionError(
                     f"{file} and {owners[name]} belong to two runs with the same timestamp, so their names would "
                     "collide in the archive. Name the logs of one run."
                 )
-            entries[name] = functools.partial(_public, log, file)
+            entries[name] = content
     return entries
 
 
-def _public(log: TaskLog, file: Path) -> bytes:
-    content = file.read_bytes()
-    for secret in (
-        sorted(set(secrets_in(log.run.results)), key=len, reverse=True) if file == log.run.results_file else ()
-    ):
-        content = content.replace(json.dumps(secret, ensure_ascii=False)[1:-1].encode(), _HIDDEN.encode())
-    return content
+def _public_samples(log: TaskLog, secrets: Collection[str]) -> bytes:
+    """Return a sample log with only the fields that a reader of the run needs."""
+    lines = []
+    with log.file.open("rb") as stream:
+        for line in stream:
+            if line.isspace():
+                continue
+            row = json.loads(line.decode("utf-8-sig"))
+            request = as_mapping(as_mapping(row.get("arguments")).get("gen_args_0"))
+            settings = public_settings(as_mapping(request.get("arg_1")))
+            row["arguments"] = {"gen_args_0": {"arg_0": without(request.get("arg_0"), secrets), "arg_1": settings}}
+            kept = {name: value for name, value in row.items() if name in _SAMPLE_FIELDS or name in METRICS}
+            lines.append(_encoded(kept) + b"\n")
+    return b"".join(lines)
+
+
+def _encoded(content: Any, indent: int | None = None) -> bytes:
+    try:
+        return json.dumps(content, ensure_ascii=False, indent=indent).encode()
+    except UnicodeEncodeError:  # half a character, which only JSON can express
+        return json.dumps(content, indent=indent).encode()
+
+
+# The fields of a sample besides our metrics. `bypass` is lm-eval's metric after --predict_only.
+_SAMPLE_FIELDS = frozenset(
+    "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash target_hash bypass".split()
+)
+# The fields of lm-eval's results that describe the whole run, and those with an entry for each task.
+_RUN_FIELDS = (
+    "date", "git_hash", "lm_eval_version", "transformers_version", "model_source", "fewshot_as_multiturn",
+    "total_evaluation_time_seconds",
+)  # fmt: skip
+_TASK_PARTS = ("versions", "n-shot", "higher_is_better", "n-samples", "task_hashes")
+# The arguments of the run and of a task.
+_ARGUMENTS = ("model", "limit", "predict_only", "random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
+_TASK_FIELDS = (
+    "task", "output_type", "test_split", "fewshot_split", "num_fewshot", "repeats", "doc_to_text", "description",
+    "gen_prefix", "target_delimiter", "fewshot_delimiter",
+)  # fmt: skip
+_TASK_METADATA = ("version", SHOTS, METADATA)
+
+
+def _public_results(run: Run, tasks: Collection[str]) -> bytes:
+    """Return a results file with only the settings and scores that a reader of these tasks needs."""
+    results, config = run.results, run.config
+    content: dict[str, Any] = {name: results[name] for name in _RUN_FIELDS if name in results}
+    for name in ("system_instruction", "chat_template"):
+        text = results.get(name)
+        content[name] = fingerprint(text) if isinstance(text, str) and text else None
+    content["model_name"] = public_name(run.model)
+    content["config"] = {name: config[name] for name in _ARGUMENTS if name in config}
+    for name in ("model_args", "gen_kwargs"):
+        content["config"][name] = public_settings(parse_arguments(config.get(name)))
+    for part in _TASK_PARTS:
+        content[part] = {task: value for task, value in as_mapping(results.get(part)).items() if task in tasks}
+    scores = {task: as_mapping(found).items() for task, found in run.tasks.items() if task in tasks}
+    content["results"] = {
+        task: {"alias": task, **{name: value for name, value in found if "," in name or name == "sample_len"}}
+        for task, found in scores.items()
+    }
+    configs = as_mapping(results.get("configs"))
+    content["configs"] = {task: _public_config(as_mapping(configs.get(task))) for task in tasks if task in configs}
+    return _encoded(without(content, secrets_in(results)), indent=2) + b"\n"
+
+
+def _public_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: config[name] for name in _TASK_FIELDS if name in config}
+    metadata, data = (as_mapping(config.get(name)) for name in ("metadata", "dataset_kwargs"))
+    kept["metadata"] = {name: metadata[name] for name in _TASK_METADATA if name in metadata}
+    kept["generation_kwargs"] = public_settings(as_mapping(config.get("generation_kwargs")))
+    kept["dataset_kwargs"] = {name: data[name] for name in SETTINGS if name in data and name != "mera_ru_prompts"}
+    if isinstance(folder := data.get("mera_ru_path"), str):
+        kept["dataset_kwargs"]["mera_ru_path"] = Path(folder).name or "data"
+    return kept
+
+
+def _left_out(run: Run) -> str:
+    """Return the names of the arguments that are not packed; empty if all are."""
+    names = [
+        f"--{option} {name}"
+        for option in ("model_args", "gen_kwargs")
+        for name in parse_arguments(run.config.get(option))
+        if name not in PUBLIC_SETTINGS
+    ]
+    return ", ".join(map(hidden, names))
 
 
 def _zip(entries: Mapping[str, Callable[[], bytes]]) -> bytes:

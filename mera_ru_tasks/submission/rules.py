@@ -23,6 +23,7 @@ from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.find import TaskLog
 from mera_ru_tasks.logs.setting import differing, setting_of
 from mera_ru_tasks.paths import expanded
+from mera_ru_tasks.secrets import secrets_in, without
 
 # The archive entry with the logs.
 LOGS = "logs_public.zip"
@@ -132,7 +133,7 @@ def _whose(log: TaskLog) -> dict[str, Any]:
 
 
 def _brief(value: Any) -> str:
-    text = "not set" if value is None else repr(value)
+    text = "not set" if value is None else repr(without(value, secrets_in(value)))
     return text if len(text) <= 80 else text[:77] + "…"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 
 import pytest
@@ -50,6 +51,14 @@ def test_the_same_numbers_as_the_harness(tmp_path, tasks):
     again = {file.name: file.read_bytes() for file in output.rglob("*") if file.is_file()}
     score(output)
     assert {file.name: file.read_bytes() for file in output.rglob("*") if file.is_file()} == again
+
+
+def test_a_limited_run_without_a_whole_group_is_not_taken_for_a_damaged_one(tmp_path):
+    results = run(tmp_path / "results", ["russian_regions"], data=write_data(tmp_path / "data"), limit=4)
+    assert math.isnan(results["results"]["russian_regions"]["group_exact_match,strict-match"])
+    called = score(tmp_path / "results")
+    assert called.exit_code == 0, called.output
+    assert scored_results(tmp_path / "results")["results"]["russian_regions"]["exact_match,strict-match"] == 1.0
 
 
 def test_the_groups_mean_too(tmp_path):

@@ -81,10 +81,14 @@ def test_the_logs_packed_are_those_of_the_run_and_nothing_else(logs, mera_ru, tm
     assert mera_ru("submit", logs).status == 0
     with zipfile.ZipFile(tmp_path / "submission.zip") as archive:
         packed = zipfile.ZipFile(io.BytesIO(archive.read("logs_public.zip")))
-    originals = {
-        file.name: file.read_bytes() for kind in ("samples_*.jsonl", "results_*.json") for file in folder.glob(kind)
-    }
-    assert {name: packed.read(name) for name in packed.namelist()} == originals and len(originals) == 4
+    samples = {file.name: file.read_bytes() for file in folder.glob("samples_*.jsonl")}
+    (results,) = folder.glob("results_*")
+    assert {name: packed.read(name) for name in packed.namelist() if name != results.name} == samples
+    assert sorted(packed.namelist()) == sorted([*samples, results.name]) and len(samples) == 3
+    shared, own = json.loads(packed.read(results.name)), json.loads(results.read_bytes())
+    for part in ("n-shot", "n-samples", "task_hashes"):
+        assert shared[part] == {task: value for task, value in own[part].items() if task != "mera_ru"}
+    assert "pretty_env_info" not in shared and str(Path.cwd()) not in json.dumps(shared)
 
 
 def test_keys_in_the_model_arguments_are_not_packed(logs, mera_ru, tmp_path):
@@ -102,7 +106,7 @@ def test_keys_in_the_model_arguments_are_not_packed(logs, mera_ru, tmp_path):
     content["configs"]["enantiosemy"]["metadata"]["model_args"] = f"pretrained=x,api_key={keys[-1]},dtype=float16"
     results.write_text(json.dumps(content))
     outcome = mera_ru("submit", logs)
-    assert outcome.status == 0 and "key or password" in outcome.out
+    assert outcome.status == 0 and "--model_args token, --model_args base_url" in outcome.out
     everything = (tmp_path / "submission.zip").read_bytes()
     with zipfile.ZipFile(io.BytesIO(everything)) as archive:
         packed = zipfile.ZipFile(io.BytesIO(archive.read("logs_public.zip")))
@@ -160,7 +164,7 @@ def test_the_newest_run_is_taken_unless_files_are_named(logs, mera_ru, tmp_path)
         "Note: enantiosemy, riddles_closed, russian_regions: there are several runs; the newest is used" in outcome.out
     )
     older = mera_ru("submit", *folder.glob(f"samples_*{OTHER_DATE}.jsonl"), "-o", "older.zip")
-    assert older.status == 0 and older.out.count(OTHER_DATE) == 3
+    assert older.status == 0 and older.out.count(f"{OTHER_DATE}.jsonl") == 3
 
 
 def test_data_that_are_not_the_whole_test_set_are_no_measure(short, mera_ru, tmp_path):

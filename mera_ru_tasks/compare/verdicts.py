@@ -164,11 +164,11 @@ def measure_name(task: str, metric: str, filter_name: str) -> Issue:
 
 
 def _on_pairs(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Iterator[Issue]:
-    shown = pairs
+    sign = -1 if METRICS[rows[0].metric].higher_is_better else 1
+    rank = {row.model: place for place, row in enumerate(sorted(rows, key=lambda row: sign * row.score.value))}
+    shown = sorted(pairs, key=lambda pair: sorted(rank.get(model, len(rank)) for model in (pair.model, pair.other)))
     if not family.chosen and len(rows) > _EVERY_PAIR:
-        sign = 1 if METRICS[rows[0].metric].higher_is_better else -1
-        best = max(rows, key=lambda row: sign * row.score.value).model
-        shown = [pair for pair in pairs if best in (pair.model, pair.other)]
+        shown = [pair for pair in shown if 0 in (rank.get(pair.model), rank.get(pair.other))]
     yield from (pair.verdict for pair in shown if pair.verdict)
     if len(shown) < len(pairs):
         yield note("see-groups", k=len(pairs))

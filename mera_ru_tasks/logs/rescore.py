@@ -189,18 +189,20 @@ def score_log(responses: Responses, references: str | Path | None = None) -> Res
 
 def _scores(log: TaskLog, pairs: Iterable[tuple[Sample, Mapping[str, Any]]]) -> Iterator[Mapping[str, Any]]:
     """Score responses as the harness does, each in the filter of its sample."""
-    prefix = _prefix(log)
     for sample, doc in pairs:
-        scores = score.score_response(doc, sample.response, prefix=opening_mark(sample.prompt) + prefix)
-        yield scores.flexible if sample.filter == FLEXIBLE else scores.strict
+        if sample.filter == FLEXIBLE:
+            found = score.extract_from(doc, sample.response, continued(log, sample.prompt))
+            yield score.score_flexible(doc, found.answer, found.visible)
+        else:
+            yield score.score_strict(doc, sample.response)
 
 
-def _prefix(log: TaskLog) -> str:
-    """Return the end of the prompt that the response continues; empty if the task is not prefilled."""
+def continued(log: TaskLog, prompt: str) -> str:
+    """Return the end of a prompt that its response continues: an opened reasoning block and a prefilled marker."""
     if log.config:
         prefix = log.config.get("gen_prefix")
-        return prefix if isinstance(prefix, str) else ""
-    return strict.MARKER if "prefill" in _variants(log) else ""
+        return opening_mark(prompt) + (prefix if isinstance(prefix, str) else "")
+    return opening_mark(prompt) + (strict.MARKER if "prefill" in _variants(log) else "")
 
 
 def judge_log(responses: Responses, settings: Settings, references: str | Path | None = None) -> Rescored:

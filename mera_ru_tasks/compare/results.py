@@ -160,6 +160,30 @@ def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
     )
 
 
+def ranking(rows: Sequence[Row]) -> list[str]:
+    """Return the models of one measure from best to worst.
+
+    Models are ranked by the first mean that they have, or by all their tasks if there are no means. A model that is not
+    compared with the baseline stands below those that are, because its score measures something else.
+
+    Args:
+        rows: the measure's rows, the means first.
+    """
+    means = list(dict.fromkeys(row.task for row in rows if row.task.startswith(MEAN)))
+    own: dict[str, dict[str, Row]] = defaultdict(dict)
+    for row in rows:
+        own[row.model][row.task] = row
+
+    def rank(model: str) -> tuple[int, bool, float]:
+        place = next((n for n, task in enumerate(means) if task in own[model]), len(means))
+        counted = [own[model][means[place]]] if place < len(means) else list(own[model].values())
+        sign = -1 if METRICS[counted[0].metric].higher_is_better else 1
+        mean = sum(row.score.value for row in counted) / len(counted)
+        return place, any(row.why_not for row in counted), sign * mean
+
+    return sorted(own, key=rank)
+
+
 def estimate(entry: Entry, values: Mapping[str, Any], metric: str, runs: RunVariance = ONE_RUN) -> Estimate:
     """Estimate the score of a metric from an entry's values, in clusters if its documents form some."""
     found = _Values.of(values)

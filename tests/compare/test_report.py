@@ -66,7 +66,7 @@ def test_breakdowns_follow_the_choices(opened):
     assert page.locator("#part-cards figure").count() == 3
     page.select_option("#part-by", label="prompt, type 2")
     assert page.locator("#part-cards figure").count() == 5
-    assert "p =" in page.inner_text("#legend")
+    assert "p =" in page.inner_text("#spread")
     page.locator("#part-cards summary").first.click()
     assert "{option_a}" in page.inner_text("#part-cards pre >> nth=0")
 
@@ -81,16 +81,16 @@ def test_filters_and_search_find_what_they_say(opened, results):
     right = {model: {key for key, a in found.items() if a.scores[strict]} for model, found in answers.items()}
     everything = set(answers[WEAK])
     assert opened.count() == len(everything) == 220
-    opened.filter(model=0, outcome="right")
+    opened.filter(a=WEAK, outcome="right")
     assert opened.count() == len(right[WEAK])
-    opened.filter(model="", outcome="disagree")
+    opened.filter(a="", outcome="disagree")
     assert opened.count() == sum(len({key in right[model] for model in answers}) > 1 for key in everything)
-    opened.filter(outcome="unreadable", model=1)
+    opened.filter(outcome="unreadable", a=comparison.models[1])
     unread = {key for key, a in answers[comparison.models[1]].items() if not a.scores["answered", "flexible-extract"]}
     assert opened.count() == len(unread) > 0
-    opened.filter(outcome="format", model="")
+    opened.filter(outcome="format", a="")
     assert opened.count() > 0
-    opened.filter(outcome="any", task=0, type=3)
+    opened.filter(outcome="any", task=comparison.tasks[0], type=3)
     assert opened.count() == 6
     opened.filter(task="", type="")
     entry = next(e for e in comparison.entries if e.task == "riddles_sample")
@@ -121,7 +121,7 @@ def test_a_document_is_shown_whole_and_the_keyboard_reaches_it(opened, results):
         answer.doc["outputs"],
         answer.response.strip(),
         answer.prompt.strip().split("\n")[0],
-        "strict-match read",
+        "strict-match",
     ):
         assert text in detail
     assert page.locator("#detail .answer").count() == 3

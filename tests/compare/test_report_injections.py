@@ -97,13 +97,15 @@ def test_forty_injections_run_nothing_and_are_shown_as_text(browser, results, tm
     page = shown.page
     tags = "document.querySelectorAll('img, iframe, object, embed, base, form, video, audio, link, template').length"
     before = page.evaluate(tags)
-    place = compare_runs([folder]).tasks.index("riddles_open_sample")
-    shown.filter(task=place)
+    shown.filter(task="riddles_open_sample")
     assert shown.count() == 40
     page.focus("#list")
+    page.keyboard.press("Home")
     for text in INJECTIONS:
-        page.keyboard.press("ArrowDown")
         assert comparable(text) in comparable(page.evaluate("document.getElementById('detail').textContent"))
+        page.keyboard.press("ArrowDown")
+    page.fill("#search", "script")
+    page.locator("mark.hit").first.wait_for()
     page.select_option("#measure", index=1)
     page.click("#language")
     page.evaluate("document.getElementById('all-numbers').open = true")

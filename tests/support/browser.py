@@ -22,17 +22,20 @@ def in_browser(test):
 class Opened:
     """A report in the browser, with what it asked for and complained of."""
 
-    def __init__(self, browser, file, **settings):
+    def __init__(self, browser, file, address="", before="", **settings):
+        """Open a report at a part of its address, such as `#a=model`; run a script before it loads."""
         settings = {"locale": "en-US", "viewport": {"width": 1360, "height": 900}, **settings}
         self.context = browser.new_context(**settings)
         self.page = self.context.new_page()
+        if before:
+            self.page.add_init_script(before)
         self.requests, self.complaints = [], []
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
-        self.page.goto(Path(file).as_uri())
-        self.page.wait_for_selector(".item")
+        self.page.goto(Path(file).as_uri() + address)
+        self.page.wait_for_selector(".item", state="attached")
 
     def count(self):
         return int(self.page.inner_text("#sample-count").split()[0])

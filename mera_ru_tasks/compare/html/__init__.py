@@ -1,7 +1,7 @@
 """Build the HTML report of a comparison: one file that needs no network.
 
     __init__.py  the file: data, style and script together, under a policy that blocks everything else
-    plots.py     the plots as PNG and SVG, with matplotlib
+    plots.py     the choice of figures, and the same figures as PNG and SVG, with matplotlib
     assets/      the page's skeleton, style, texts in Russian and English, and script
 
 Data and responses are hostile text. The file holds them as JSON that cannot end its element, or packed as base64, and
@@ -14,7 +14,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,21 @@ from typing import Any
 from mera_ru_tasks.compare.comparability import prompt_text
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.export import to_data
+from mera_ru_tasks.compare.html.plots import Figure, figures, rankings
 from mera_ru_tasks.compare.load import Answer, Entry
 from mera_ru_tasks.compare.notes import RUSSIAN, fragment, joined, sentence
 from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.harness.prompt import render
+from mera_ru_tasks.logs.rescore import continued
 from mera_ru_tasks.scoring import strict
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
+from mera_ru_tasks.scoring.score import extract_from
 from mera_ru_tasks.textutil import encodable, strict_json
 
 _ASSETS = Path(__file__).parent / "assets"
 
 # In order of dependency.
-_SCRIPTS = ("dom.js", "plot.js", "board.js", "parts.js", "browser.js", "main.js")
+_SCRIPTS = ("dom.js", "state.js", "plot.js", "board.js", "parts.js", "search.js", "detail.js", "browser.js", "main.js")
 
 # Higher levels take three times as long to save a tenth of the size.
 _COMPRESSION = 3
@@ -75,12 +78,31 @@ def build(comparison: Comparison) -> str:
 
 
 def _data(comparison: Comparison) -> dict[str, Any]:
-    """Return the page's data; models have only labels, since a name can be a path on the user's machine."""
+    """Return the page's data: the comparison's, with figures instead of the numbers that they show.
+
+    Models have only labels, since a name can be a path on the user's machine.
+    """
     data = to_data(comparison)
+    del data["breakdowns"], data["gaps"]
+    # The sentences on all pairs in all measures would be larger than the rest; the page has a short text for each code.
+    data["pairs"] = [{name: value for name, value in pair.items() if name != "sentence"} for pair in data["pairs"]]
     models = [
         {**model, "runs": [{**run, "model_name": model["label"]} for run in model["runs"]]} for model in data["models"]
     ]
-    return {**data, "models": models}
+    orders = [{"metric": metric, "filter": name, "models": order} for (metric, name), order in _orders(comparison)]
+    return {**data, "models": models, "rankings": orders, "figures": [_figure(one) for one in figures(comparison)]}
+
+
+def _orders(comparison: Comparison) -> Iterable[tuple[tuple[str, str], list[str]]]:
+    return rankings(comparison).items()
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    rows = [
+        {"model": model, **{name: getattr(estimate, name) for name in ("value", "low", "high", "n")}}
+        for model, estimate in figure.rows
+    ]
+    return {**vars(figure), "rows": rows}
 
 
 def _russian(comparison: Comparison) -> dict[str, str]:
@@ -129,7 +151,9 @@ def _asset(name: str) -> str:
 # The number of characters of a question in the list of documents.
 _TITLE = 160
 
-_ANSWER_FIELDS = "model prompt response strict flexible right right_flexible answered verdicts".split()
+_ANSWER_FIELDS = (
+    "model prompt response strict strict_code flexible code clause right right_flexible answered verdicts"
+).split()
 
 
 class _Strings:
@@ -146,8 +170,9 @@ class _Strings:
 def pack(comparison: Comparison) -> dict[str, Any]:
     """All documents with all answers, as JSON data.
 
-    A prompt is a list of texts to join: the document's question, which models share, and the texts before and after it.
-    An answer is a list in the order of `answer_fields`; texts are indices into `strings`.
+    An answer is a list in the order of `answer_fields`; texts are indices into `strings`. Two texts are lists of parts
+    to join. A prompt consists of the document's question, which models share, and the texts before and after it. A
+    response consists of its reasoning, which may be empty, and the text that the filters read.
     """
     strings = _Strings()
     documents: dict[tuple[str, str], dict[str, Any]] = {}
@@ -160,7 +185,7 @@ def pack(comparison: Comparison) -> dict[str, Any]:
                 documents[place] = _document(entry, answer, comparison.tasks.index(entry.task), strings)
             if key not in questions:
                 questions[key] = render(answer.doc).strip()
-            packed = _answer(models[entry.model], answer, questions[key], strings)
+            packed = _answer(models[entry.model], entry, answer, questions[key], strings)
             documents[place]["answers"].append(packed)
     ordered = sorted(documents.values(), key=lambda document: (document["task"], document["id"] or 0))
     return {
@@ -190,19 +215,46 @@ def _title(inputs: Mapping[str, str]) -> str:
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
 
 
-def _answer(model: int, answer: Answer, question: str, strings: _Strings) -> list[Any]:
+def _answer(model: int, entry: Entry, answer: Answer, question: str, strings: _Strings) -> list[Any]:
     before, found, after = prompt_text(answer.prompt).partition(question)
     prompt = [before, question, after] if found and question else [before]
-    strict_reading = strict.candidates(answer.response)[-1]
+    _, *after_marker = strict.candidates(answer.response)
+    reasoning, code, clause = _explained(entry, answer)
     scores = answer.scores
     return [
         model,
         [strings.add(part) for part in prompt if part],
-        strings.add(answer.response),
-        strings.add(strict_reading),
+        [strings.add(answer.response[:reasoning]), strings.add(answer.response[reasoning:])],
+        strings.add(_shortened("".join(after_marker))),
+        "marker" if after_marker else "whole",
         strings.add(answer.extractions.get(FLEXIBLE, "")),
+        code,
+        strings.add(_shortened(clause)),
         scores.get(("exact_match", STRICT)),
         scores.get(("exact_match", FLEXIBLE)),
         scores.get(("answered", FLEXIBLE)),
         [[verdict.judge, verdict.score, strings.add(verdict.reason)] for verdict in answer.verdicts],
     ]
+
+
+# The number of characters of a filter's reading and of the clause that gave it: enough to recognise, small in the file.
+_READING = 300
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _READING else "…" + text[1 - _READING :]
+
+
+def _explained(entry: Entry, answer: Answer) -> tuple[int, str, str]:
+    """Return the length of the reasoning at the start of a response, and the reason for its flexible extraction.
+
+    The reason is a code and a clause (see `scoring.extract.Extraction`). Both are empty if the present rules extract
+    another answer than the logged one, as they can with a log of another version.
+    """
+    response, prefix = answer.response, continued(entry.log, answer.prompt)
+    found = extract_from(answer.doc, response, prefix)
+    visible = found.visible.removeprefix(prefix).strip()
+    reasoning = max(0, response.rfind(visible)) if visible else len(response)
+    if not response.strip() or found.answer != answer.extractions.get(FLEXIBLE):
+        return reasoning, "", ""
+    return reasoning, found.code, found.clause

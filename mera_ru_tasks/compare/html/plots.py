@@ -1,44 +1,130 @@
-"""Draw the report's plots as PNG and SVG files with matplotlib."""
+"""Choose the figures of a comparison, for the page and as PNG and SVG files drawn with matplotlib."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.compare import breakdowns
-from mera_ru_tasks.compare.breakdowns import Slice
 from mera_ru_tasks.compare.compare import Comparison
+from mera_ru_tasks.compare.results import ranking
 from mera_ru_tasks.compare.stats import Estimate
 from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.paths import write_whole
+from mera_ru_tasks.scoring.metrics import METRICS
 from mera_ru_tasks.textutil import printable
 
 FORMATS = ("png", "svg")
 
+SCORES, DIFFERENCE, PART, GAP = "scores", "difference", "part", "gap"
+
 # Inches: the width, a row's height, and a panel's space for title and axis.
 _WIDTH, _ROW, _GAP = 7.0, 0.32, 0.8
-_INK, _LINE, _DOT = "#1b1f24", "#9aa4b0", "#1f5fbf"
+_INK, _LINE = "#1b1f24", "#9aa4b0"
+# The page's colours of models on white paper (`--m0` to `--m9` in report.css).
+COLOURS = (
+    "#4a5561", "#1f5fbf", "#c2570c", "#17803d", "#8e3fb0", "#b3261e", "#0e7f8a", "#8a6d00", "#b0307a", "#5a4fcf",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Panel:
+class Figure:
     """An interval plot.
 
     Attributes:
-        title: its title.
-        rows: the intervals to draw, from top to bottom.
-        reference: the position of a dashed line; None for no line.
-        low: the start of the axis; None for an axis that fits the data and is centred at 0.
+        kind: `SCORES`, `DIFFERENCE` (from the baseline), `PART` (of a task) or `GAP` (within each model).
+        task: the task, or the mean over tasks.
+        metric: the metric.
+        filter: its filter; empty if the figure compares filters.
+        by: the property that divides the task, or the kind of gap; empty for whole tasks.
+        part: the part of the task; empty for whole tasks.
+        rows: the models and intervals from top to bottom, the best model of the measure first.
+        reference: the position of a dashed line, the chance level or 0; None for no line.
+        axis: the start and the end of the axis.
     """
 
-    title: str
+    kind: str
+    task: str
+    metric: str
+    filter: str
+    by: str
+    part: str
     rows: Sequence[tuple[str, Estimate]]
     reference: float | None
-    low: float | None = 0.0
+    axis: tuple[float, float]
+
+
+def figures(comparison: Comparison) -> list[Figure]:
+    """Return the figures of a comparison in the page's order: scores with differences, parts of tasks, gaps."""
+    return [*_of_scores(comparison), *_of_parts(comparison), *_of_gaps(comparison)]
+
+
+def rankings(comparison: Comparison) -> dict[tuple[str, str], list[str]]:
+    """Return the models from best to worst for each metric and filter."""
+    rows = [*comparison.means, *comparison.rows]
+    measures = dict.fromkeys((row.metric, row.filter) for row in rows)
+    return {measure: ranking([row for row in rows if (row.metric, row.filter) == measure]) for measure in measures}
+
+
+def _of_scores(comparison: Comparison) -> Iterator[Figure]:
+    rows = [*comparison.means, *comparison.rows]
+    orders = rankings(comparison)
+    for measure in dict.fromkeys((row.task, row.metric, row.filter) for row in rows):
+        own = [row for row in rows if (row.task, row.metric, row.filter) == measure]
+        own.sort(key=lambda row: orders[row.metric, row.filter].index(row.model))
+        chance = next((row.chance for row in own if row.chance is not None), None)
+        scores = [(row.model, row.score) for row in own]
+        bounded = METRICS[measure[1]].bounded
+        yield Figure(SCORES, *measure, "", "", scores, chance, _axis([scores], chance, 0.0 if bounded else None))
+        if differences := [(row.model, row.difference.estimate) for row in own if row.difference]:
+            axis = _axis([differences], 0.0, -1.0 if bounded else None)
+            yield Figure(DIFFERENCE, *measure, "", "", differences, 0.0, axis)
+
+
+def _of_parts(comparison: Comparison) -> Iterator[Figure]:
+    orders = rankings(comparison)
+    for division in dict.fromkeys((part.task, part.by, part.filter) for part in comparison.slices):
+        task, by, name = division
+        own = [part for part in comparison.slices if (part.task, part.by, part.filter) == division]
+        own.sort(key=lambda part: orders["exact_match", part.filter].index(part.model))
+        chances = {part.part: part.chance for part in own}
+        rows = {number: [(part.model, part.score) for part in own if part.part == number] for number in chances}
+        # The parts of a task share an axis, so that they can be compared.
+        lines = [0.0, *(chance for chance in chances.values() if chance is not None)]
+        axis = _axis(rows.values(), max(lines), 0.0)
+        for number in sorted(rows, key=lambda number: [int(digits) for digits in number.split(".")]):
+            yield Figure(PART, task, "exact_match", name, by, number, rows[number], chances[number], axis)
+
+
+def _of_gaps(comparison: Comparison) -> Iterator[Figure]:
+    order = next(iter(rankings(comparison).values()), [])
+    for gap in dict.fromkeys((gap.kind, gap.task, gap.filter) for gap in comparison.gaps):
+        kind, task, name = gap
+        own = [one for one in comparison.gaps if (one.kind, one.task, one.filter) == gap]
+        own.sort(key=lambda one: order.index(one.model) if one.model in order else len(order))
+        rows = [(one.model, one.value) for one in own]
+        yield Figure(GAP, task, "exact_match", name, kind, "", rows, 0.0, _axis([rows], 0.0, -1.0))
+
+
+# An axis is never shorter than this, or noise of a thousandth would fill the page.
+_SHORTEST = 0.1
+
+
+def _axis(
+    plots: Iterable[Sequence[tuple[str, Estimate]]], reference: float | None, least: float | None
+) -> tuple[float, float]:
+    """Return the ends of an axis that fits the intervals and the dashed line, within `least` and 1 if bounded."""
+    estimates = [estimate for rows in plots for _, estimate in rows]
+    lines = [] if reference is None else [reference]
+    low = min([*lines, *(min(one.low, one.value) for one in estimates)])
+    high = max([*lines, *(max(one.high, one.value) for one in estimates)])
+    margin = max(0.04 * (high - low), (_SHORTEST - (high - low)) / 2)
+    low, high = low - margin, high + margin
+    return (low, high) if least is None else (max(low, least), min(high, 1.0))
 
 
 def require_matplotlib() -> None:
@@ -52,82 +138,72 @@ def require_matplotlib() -> None:
 
 
 def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write every plot into `folder`, creating it if necessary; existing files are never overwritten.
+    """Write every figure into `folder`, creating it if necessary; existing files are never overwritten.
 
     Returns:
-        The files written.
+        The files written. A file holds the scores and differences of a measure, or all parts of a task.
 
     Raises:
         RunError: a file with one of these names exists.
     """
-    plots = dict(_plots(comparison))
+    plots: dict[str, list[Figure]] = {}
+    for figure in figures(comparison):
+        plots.setdefault(_file_name(figure), []).append(figure)
     files = [folder / f"{name}.{ending}" for name in plots for ending in FORMATS]
     if there := [file for file in files if file.exists()]:
         raise RunError(f"{there[0]} already exists. Choose another folder with --plots, or delete the file.")
     folder.mkdir(parents=True, exist_ok=True)
+    colours = {model: COLOURS[number % len(COLOURS)] for number, model in enumerate(comparison.models)}
     for name, panels in plots.items():
-        _draw(panels, [folder / f"{name}.{ending}" for ending in FORMATS])
+        titles = [_title(panel, comparison.baseline) for panel in panels]
+        _draw(panels, titles, colours, [folder / f"{name}.{ending}" for ending in FORMATS])
     return files
 
 
-def _plots(comparison: Comparison) -> Iterator[tuple[str, Sequence[Panel]]]:
-    """Return the plots by file name."""
-    rows = [*comparison.means, *comparison.rows]
-    for task, metric, pipeline in dict.fromkeys((row.task, row.metric, row.filter) for row in rows):
-        own = [row for row in rows if (row.task, row.metric, row.filter) == (task, metric, pipeline)]
-        scores = [(row.model, row.score) for row in own]
-        panels = [
-            Panel(f"{task}: {metric}, {pipeline}", scores, next((r.chance for r in own if r.chance is not None), None))
-        ]
-        if differences := [(row.model, row.difference.estimate) for row in own if row.difference]:
-            panels.append(Panel(f"difference against {comparison.baseline}", differences, 0.0, None))
-        yield _name("scores", task, metric, pipeline), panels
-    for task, by, pipeline in dict.fromkeys((part.task, part.by, part.filter) for part in comparison.slices):
-        slices = [part for part in comparison.slices if (part.task, part.by, part.filter) == (task, by, pipeline)]
-        yield _name("by", by, task, pipeline), _part_panels(slices)
-    for kind, task, pipeline in dict.fromkeys((gap.kind, gap.task, gap.filter) for gap in comparison.gaps):
-        found = [gap for gap in comparison.gaps if (gap.kind, gap.task, gap.filter) == (kind, task, pipeline)]
-        title = "flexible − strict" if kind == breakdowns.FORMAT else f"open − closed, {pipeline}"
-        panel = Panel(f"{task}: {title}", [(gap.model, gap.value) for gap in found], 0.0, None)
-        yield _name("within", kind, task, pipeline), [panel]
+def _file_name(figure: Figure) -> str:
+    parts = {
+        SCORES: ("scores", figure.task, figure.metric, figure.filter),
+        DIFFERENCE: ("scores", figure.task, figure.metric, figure.filter),
+        PART: ("by", figure.by, figure.task, figure.filter),
+        GAP: ("within", figure.by, figure.task, figure.filter),
+    }
+    return "_".join(re.sub(r"[^\w.-]+", "-", part) for part in parts[figure.kind] if part)
 
 
-def _part_panels(slices: Sequence[Slice]) -> list[Panel]:
-    panels = []
-    for name in dict.fromkeys(part.part for part in slices):
-        own = [part for part in slices if part.part == name]
-        title = f"{own[0].by.replace('_', ' ')} {name} (n = {own[0].score.n})"
-        panels.append(Panel(title, [(part.model, part.score) for part in own], own[0].chance))
-    return panels
+def _title(figure: Figure, baseline: str | None) -> str:
+    if figure.kind == SCORES:
+        return f"{figure.task}: {figure.metric}, {figure.filter}"
+    if figure.kind == DIFFERENCE:
+        return f"difference against {baseline}"
+    if figure.kind == PART:
+        return f"{figure.by.replace('_', ' ')} {figure.part} (n = {figure.rows[0][1].n})"
+    title = "flexible − strict" if figure.by == breakdowns.FORMAT else f"open − closed, {figure.filter}"
+    return f"{figure.task}: {title}"
 
 
-def _name(*parts: str) -> str:
-    return "_".join(re.sub(r"[^\w.-]+", "-", part) for part in parts if part)
-
-
-def _draw(panels: Sequence[Panel], files: Sequence[Path]) -> None:
+def _draw(panels: Sequence[Figure], titles: Sequence[str], colours: dict[str, str], files: Sequence[Path]) -> None:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Canvas
 
     # Names are not parsed as formulas, text in SVG stays text, and equal data give equal files.
     with rc_context({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "mera-ru-tasks"}):
         heights = [len(panel.rows) * _ROW for panel in panels]
         height = sum(heights) + _GAP * len(panels)
-        figure = Figure(figsize=(_WIDTH, height))
-        FigureCanvasAgg(figure)
+        canvas = Canvas(figsize=(_WIDTH, height))
+        FigureCanvasAgg(canvas)
         longest = max(len(_label(name)) for panel in panels for name, _ in panel.rows)
         left = (0.3 + 0.085 * longest) / _WIDTH
         bottom = height
-        for panel, own in zip(panels, heights, strict=True):
+        for panel, title, own in zip(panels, titles, heights, strict=True):
             # Manual layout: a layout engine would take most of the time.
             bottom -= own + _GAP
             box = (left, (bottom + _GAP / 2) / height, 0.97 - left, own / height)
-            _draw_panel(panel, figure.add_axes(box))
+            _draw_panel(panel, title, colours, canvas.add_axes(box))
         for file in files:
             drawn = io.BytesIO()
             metadata = {"Date": None} if file.suffix == ".svg" else {}
-            figure.savefig(drawn, format=file.suffix[1:], dpi=160, metadata=metadata)
+            canvas.savefig(drawn, format=file.suffix[1:], dpi=160, metadata=metadata)
             write_whole(file, drawn.getvalue())
 
 
@@ -137,24 +213,17 @@ def _label(name: str) -> str:
     return name if len(name) <= 40 else "…" + name[-39:]
 
 
-def _draw_panel(panel: Panel, axis: Any) -> None:
+def _draw_panel(panel: Figure, title: str, colours: dict[str, str], axis: Any) -> None:
     places = range(len(panel.rows), 0, -1)
-    values = [estimate.value for _, estimate in panel.rows]
-    errors = [
-        [max(0.0, estimate.value - estimate.low) for _, estimate in panel.rows],
-        [max(0.0, estimate.high - estimate.value) for _, estimate in panel.rows],
-    ]
-    axis.errorbar(values, list(places), xerr=errors, fmt="o", color=_DOT, markersize=5, linewidth=1.8)
+    for place, (model, estimate) in zip(places, panel.rows, strict=True):
+        ends = [[max(0.0, estimate.value - estimate.low)], [max(0.0, estimate.high - estimate.value)]]
+        axis.errorbar([estimate.value], [place], xerr=ends, fmt="o", color=colours[model], markersize=5, linewidth=1.8)
     axis.set_yticks(list(places), [_label(name) for name, _ in panel.rows])
     axis.set_ylim(0.4, len(panel.rows) + 0.6)
-    if panel.low is None:
-        most = max(0.1, *(max(abs(estimate.low), abs(estimate.high)) for _, estimate in panel.rows))
-        axis.set_xlim(-1.05 * most, 1.05 * most)
-    else:
-        axis.set_xlim(panel.low - 0.02, 1.02)
+    axis.set_xlim(*panel.axis)
     if panel.reference is not None:
         axis.axvline(panel.reference, color=_LINE, linestyle="--", linewidth=1)
     axis.grid(axis="x", color=_LINE, alpha=0.3)
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(axis="y", length=0)
-    axis.set_title(printable(panel.title), loc="left", fontsize=10, color=_INK)
+    axis.set_title(printable(title), loc="left", fontsize=10, color=_INK)

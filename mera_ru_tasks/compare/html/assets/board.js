@@ -1,132 +1,222 @@
-// The leaderboard, the interval plots, and the table of all numbers.
-function measures() {
-  const found = new Map();
-  for (const row of data.scores) found.set(measureKey(row), measureName(row));
-  return [...found];
-}
+// The verdict, the leaderboard, pairs of models, the interval plots, and the table of all numbers.
+const ALL_ROWS = [...data.means, ...data.scores];
+const isChosen = (row) => measureName(row) === page.measure;
 
-function chosenRows() {
-  return [...data.means, ...data.scores].filter((row) => measureKey(row) === page.measure);
-}
-
-// By the mean that stands first of those that a model has, then by whether it is compared with the baseline in it, then
-// by its value: what is of other tasks or other settings stands below, not among the others. Without a mean, by all tasks.
-function ranking(rows) {
-  const means = [...new Set(rows.filter((row) => isMean(row.task)).map((row) => row.task))];
+// The models from best to worst in the chosen measure, or in the column by which the reader sorts the leaderboard. Every
+// list of models on the page has this order.
+function order() {
+  const ranking = data.rankings.find(isChosen);
+  const known = ranking ? ranking.models : [];
+  const models = [...known, ...data.models.map((model) => model.label).filter((label) => !known.includes(label))];
+  if (!page.sort) return models;
+  const rows = ALL_ROWS.filter((row) => isChosen(row) && row.task === page.sort);
   const rank = (model) => {
-    const own = rows.filter((row) => row.model === model);
-    const place = means.findIndex((task) => own.some((row) => row.task === task));
-    const counted = own.filter((row) => place < 0 || row.task === means[place]);
-    const unlike = counted.some((row) => row.why_not);
-    const sign = counted.length && !counted[0].higher_is_better ? 1 : -1;
-    return [place < 0 ? means.length : place, unlike ? 1 : 0, (sign * counted.reduce((sum, row) => sum + row.score.value, 0)) / counted.length];
+    const row = rows.find((one) => one.model === model);
+    return row ? (row.higher_is_better ? -1 : 1) * row.score.value : Infinity;
   };
-  const ranks = new Map([...new Set(rows.map((row) => row.model))].map((model) => [model, rank(model)]));
-  const apart = (one, other, level) => ranks.get(one)[level] - ranks.get(other)[level];
-  return [...ranks.keys()].sort((one, other) => apart(one, other, 0) || apart(one, other, 1) || apart(one, other, 2));
+  return models.map((model) => [rank(model), model]).sort(([one], [other]) => (one === other ? 0 : one - other)).map(([, model]) => model);
 }
 
-function renderBoard() {
-  const rows = chosenRows();
-  const tasks = [...new Set(rows.map((row) => row.task))];
-  const head = element("tr", {}, element("th", { scope: "col" }, say("model")));
-  for (const task of tasks) {
-    const first = rows.filter((row) => row.task === task);
-    const sizes = [...new Set(first.map((row) => row.score.n))].sort((one, other) => one - other);
-    const size = sizes.length > 1 ? `${sizes[0]}–${sizes[sizes.length - 1]}` : `${sizes[0]}`;
-    const chance = first.find((row) => row.chance !== null);
-    head.append(
-      element("th", { scope: "col" }, taskName(task),
-        element("small", {}, say(first[0].metric.startsWith("group_") ? "groups" : "documents", { n: size })),
-        chance ? element("small", {}, say("chance", { x: fixed(chance.chance) })) : null),
-    );
-  }
-  const notes = new Map();
-  const body = element("tbody");
-  for (const model of ranking(rows)) {
-    const name = element("th", { scope: "row", class: "text" }, model);
-    if (model === data.baseline) name.append(element("span", { class: "tag" }, say("baseline")));
-    const line = element("tr", {}, name);
-    for (const task of tasks) line.append(boardCell(rows.find((row) => row.model === model && row.task === task), notes));
-    body.append(line);
-  }
-  byId("board").replaceChildren(element("table", {}, element("thead", {}, head), body));
-  const common = [];
-  if (data.family) common.push(told(data.family));
-  if (rows.some((row) => row.group)) common.push(say("groups_note"));
-  byId("board-notes").replaceChildren(
-    ...[...notes].map(([text, mark]) => element("li", {}, `${mark} ${text}`)), ...common.map((text) => element("li", {}, text)));
-  const values = { models: say("models", { n: data.models.length }), baseline: data.baseline };
-  byId("about").textContent = data.baseline === null ? say("about_one") : say("about", values);
+function ordered(rows) {
+  const models = order();
+  return [...rows].sort((one, other) => models.indexOf(one.model) - models.indexOf(other.model));
 }
 
 function renderVerdicts() {
-  const parts = data.verdicts.flatMap((verdict) => [
-    element("h3", {}, `${say("verdict_of")}: ${told(verdict.measure)}`),
+  byId("verdicts").replaceChildren(...data.verdicts.flatMap((verdict) => [
+    element("h2", {}, `${say("verdict_of")}: ${told(verdict.measure)}`),
     element("ul", { class: "plain" }, ...verdict.sentences.map((one) => element("li", {}, told(one.text)))),
-  ]);
-  byId("verdicts").replaceChildren(...parts);
+  ]));
 }
 
-function boardCell(row, notes) {
-  if (!row) return element("td", {}, "–");
-  const note = (text) => {
-    if (!notes.has(text)) notes.set(text, `${notes.size + 1})`);
-    return " " + notes.get(text);
-  };
-  const part = row.incomplete.length ? note(row.incomplete.map(told).join("; ")) : "";
-  const cell = element("td", {}, element("b", {}, fixed(row.score.value)), row.group ? element("sup", {}, ` ${row.group}`) : null,
-    element("small", {}, interval(row.score) + part));
-  if (row.above_chance === false) cell.append(element("small", { class: "bad" }, say("not_above_chance")));
-  if (row.difference) {
-    const tested = row.difference.p_holm !== null;
-    const sure = tested && row.difference.p_holm < 0.05;
-    const up = row.difference.value > 0 === row.higher_is_better;
-    const p = tested ? `, p ${probability(row.difference.p_holm)}` : "";
-    const text = `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(row.difference.value)}${p}`;
-    const remark = row.notes.length ? note(row.notes.map(told).join("; ")) : "";
-    cell.append(element("small", sure ? { class: up ? "good" : "bad" } : {}, text + remark));
-  } else if (row.why_not) {
-    cell.append(element("small", {}, say("not_compared") + note(told(row.why_not))));
+// Footnotes: signs that cannot be read as digits of a number or as letters of a group.
+const SIGNS = ["†", "‡", "§", "¶", "‖"];
+
+class Footnotes {
+  constructor(rows) {
+    this.signs = new Map();
+    // What is true of every compared model is said once, without a sign.
+    const compared = rows.filter((row) => row.difference);
+    this.common = compared.length > 2 ? (compared[0].notes || []).filter((text) => compared.every((row) => row.notes.includes(text))) : [];
   }
+
+  mark(notes) {
+    const text = notes.filter((one) => !this.common.includes(one)).map(told).join("; ");
+    if (!text) return null;
+    if (!this.signs.has(text)) this.signs.set(text, SIGNS[this.signs.size % SIGNS.length].repeat(1 + Math.floor(this.signs.size / SIGNS.length)));
+    return element("sup", { class: "sign", title: text }, this.signs.get(text));
+  }
+
+  lines() {
+    const common = this.common.length ? [say("common_note", { baseline: data.baseline, notes: this.common.map(told).join("; ") })] : [];
+    return [...[...this.signs].map(([text, sign]) => `${sign} ${text}`), ...common];
+  }
+}
+
+// The head of a sortable column; `direction` is "ascending", "descending" or empty.
+function sortable(text, direction, action, ...more) {
+  const arrow = element("span", { class: "arrow", "aria-hidden": "true" }, direction === "ascending" ? "▲" : "▼");
+  const sorter = element("button", { type: "button", class: "sorter" }, text, arrow);
+  sorter.addEventListener("click", action);
+  return element("th", { scope: "col", "aria-sort": direction || "none" }, sorter, ...more);
+}
+
+function renderBoard() {
+  page.measure = fillSelect("measure", data.rankings.map((row) => [measureName(row), measureName(row)]), page.measure);
+  const rows = ALL_ROWS.filter(isChosen);
+  const tasks = [...new Set(rows.map((row) => row.task))];
+  const footnotes = new Footnotes(rows);
+  const head = element("tr", {}, element("th", { scope: "col" }, say("model")), ...tasks.map((task) => boardHead(task, rows)));
+  const lines = order().filter((model) => rows.some((row) => row.model === model)).map((model) => {
+    const name = element("th", { scope: "row", class: "text" }, dot(model), model);
+    if (model === data.baseline) name.append(element("span", { class: "tag" }, say("baseline")));
+    return element("tr", {}, name, ...tasks.map((task) => boardCell(rows.find((row) => row.model === model && row.task === task), task, footnotes)));
+  });
+  byId("board").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
+  const notes = footnotes.lines();
+  if (data.family) notes.push(told(data.family));
+  if (rows.some((row) => row.group)) notes.push(say("groups_note"));
+  byId("board-notes").replaceChildren(...notes.map((text) => element("li", {}, text)));
+  byId("about").textContent = data.baseline === null ? say("about_one") : say("about", { baseline: data.baseline });
+}
+
+function boardHead(task, rows) {
+  const own = rows.filter((row) => row.task === task);
+  const sizes = [...new Set(own.map((row) => row.score.n))].sort((one, other) => one - other);
+  const size = sizes.length > 1 ? `${sizes[0]}–${sizes[sizes.length - 1]}` : `${sizes[0]}`;
+  const chance = own.find((row) => row.chance !== null);
+  const isSorted = page.sort === task || (!page.sort && isMean(task) && task === rows[0].task);
+  const direction = isSorted ? (own[0].higher_is_better ? "descending" : "ascending") : "";
+  return sortable(taskName(task), direction, () => go({ sort: page.sort === task ? "" : task }),
+    element("small", {}, say(own[0].metric.startsWith("group_") ? "groups" : "documents", { n: size })),
+    chance ? element("small", {}, say("chance", { x: fixed(chance.chance) })) : null);
+}
+
+function boardCell(row, task, footnotes) {
+  if (!row) return element("td", { class: "absent" }, "–");
+  // On a phone the row is a card, and this label stands for the head of the column.
+  const cell = element("td", {}, element("span", { class: "label" }, taskName(task)),
+    element("b", {}, fixed(row.score.value)), row.group ? element("sup", {}, row.group) : null,
+    element("small", {}, interval(row.score), footnotes.mark(row.incomplete)));
+  if (row.above_chance === false) cell.append(element("small", { class: "bad" }, say("not_above_chance")));
+  if (row.difference) cell.append(differenceLine(row.difference, row.higher_is_better, footnotes.mark(row.notes)));
+  else if (row.why_not) cell.append(element("small", {}, say("not_compared"), footnotes.mark([row.why_not])));
   return cell;
 }
 
+function differenceLine(difference, higherIsBetter, sign = null) {
+  const tested = difference.p_holm !== null;
+  const sure = tested && difference.p_holm < 0.05;
+  const up = difference.value > 0 === higherIsBetter;
+  const p = tested ? `, ${say(difference.comparisons > 1 ? "holm" : "p")} ${probability(difference.p_holm)}` : "";
+  return element("small", { class: sure ? (up ? "good" : "bad") : "" }, `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(difference.value)}${p}`, sign);
+}
+
+// Two models against each other: the two that the reader chose, or the two best.
+function chosenPair() {
+  const models = order();
+  const a = page.a || models.find((model) => model !== page.b);
+  return [a, page.b || models.find((model) => model !== a)];
+}
+
+function renderPairs() {
+  byId("pairs").hidden = data.models.length < 2;
+  if (data.models.length < 2) return;
+  const [a, b] = chosenPair();
+  const options = order().map((model) => [model, model]);
+  fillSelect("pair-a", options, a);
+  fillSelect("pair-b", options, b);
+  const found = data.pairs.filter((pair) => isChosen(pair) && [pair.model, pair.other].includes(a) && [pair.model, pair.other].includes(b));
+  const of = (task, model) => ALL_ROWS.find((row) => isChosen(row) && row.task === task && row.model === model);
+  const names = [a, b, say("pair_difference"), say("interval"), say("only", { model: a }), say("only", { model: b })];
+  const lines = found.map((pair) => {
+    const [one, other] = [of(pair.task, a), of(pair.task, b)];
+    const cells = [one ? fixed(one.score.value) : "–", other ? fixed(other.score.value) : "–"];
+    if (pair.difference) {
+      const flip = pair.model === a ? 1 : -1;
+      const ends = [flip * pair.difference.low, flip * pair.difference.high].sort((low, high) => low - high);
+      const turned = { ...pair.difference, value: flip * pair.difference.value, low: ends[0], high: ends[1] };
+      cells.push(differenceLine(turned, !one || one.higher_is_better), interval(turned));
+    } else cells.push(say("not_compared"), "");
+    const wins = isMean(pair.task) ? ["", ""] : [winsButton(a, b, pair.task), winsButton(b, a, pair.task)];
+    return element("tr", {}, element("th", { scope: "row", class: "text" }, taskName(pair.task), element("small", {}, pairVerdict(pair))),
+      ...[...cells, ...wins].map((cell, place) => (cell === "" ? element("td") : element("td", {}, element("span", { class: "label" }, names[place]), cell))));
+  });
+  const head = element("tr", {}, element("th", { scope: "col" }, say("task")), ...names.map((name) => element("th", { scope: "col" }, name)));
+  byId("pair-table").replaceChildren(lines.length
+    ? element("table", { class: "pair" }, element("thead", {}, head), element("tbody", {}, ...lines))
+    : element("p", { class: "empty" }, say(a === b ? "same_model" : "no_pair")));
+}
+
+function pairVerdict(pair) {
+  const row = ALL_ROWS.find((one) => isChosen(one) && one.task === pair.task);
+  const up = pair.difference && pair.difference.value > 0 === row.higher_is_better;
+  return say(`verdict_${pair.verdict}`, { model: up ? pair.model : pair.other });
+}
+
+// How many documents of a task only the first model solves; the list below shows them.
+function winsButton(winner, loser, task) {
+  const wanted = { ...page, a: winner, b: loser, outcome: "pair", task, type: "", search: "" };
+  const number = samples.documents.filter(filterFor(wanted)).length;
+  if (!number) return samples.ready ? "0" : "";
+  return button(counted(number), () => {
+    go({ a: winner, b: loser, outcome: "pair", task, type: "", search: "", doc: "" });
+    byId("samples").scrollIntoView();
+  }, { class: "link", "aria-label": say("show_only", { model: winner, other: loser, n: number, task }) });
+}
+
 function renderIntervals() {
-  const rows = chosenRows();
-  const order = ranking(rows);
-  const cards = [...new Set(rows.map((row) => row.task))].map((task) => {
-    const shown = rows.filter((row) => row.task === task).sort((one, other) => order.indexOf(one.model) - order.indexOf(other.model));
-    const scores = shown.map((row) => ({ model: row.model, label: row.model, text: fixed(row.score.value), ...row.score }));
-    const chance = shown.find((row) => row.chance !== null);
-    const range = [0, Math.max(1, ...shown.map((row) => row.score.high))];
-    const content = [intervalPlot(scores, chance ? chance.chance : null, range, taskName(task))];
-    const differences = shown.filter((row) => row.difference).map((row) => ({
-      model: row.model,
-      label: row.model + (row.notes.length ? ` (${say("with_note")})` : ""),
-      text: signed(row.difference.value),
-      ...row.difference,
-    }));
-    if (differences.length) {
-      const title = say("difference", { model: data.baseline });
-      content.push(element("small", { class: "second" }, title), intervalPlot(differences, 0, rangeAround(differences), title));
+  const chosen = data.figures.filter(isChosen);
+  const noted = (task) => new Set(ALL_ROWS.filter((row) => isChosen(row) && row.task === task && row.notes.length).map((row) => row.model));
+  const cards = chosen.filter((figure) => figure.kind === "scores").map((figure) => {
+    const title = taskName(figure.task);
+    const content = [intervalPlot(figure, title, scored)];
+    const difference = chosen.find((one) => one.kind === "difference" && one.task === figure.task);
+    if (difference) {
+      const marks = noted(figure.task);
+      const about = say("difference", { model: data.baseline });
+      const label = (row) => [row.model + (marks.has(row.model) ? ` (${say("with_note")})` : ""), signed(row.value)];
+      content.push(element("small", { class: "second" }, about), intervalPlot(difference, about, label));
     }
-    return card(taskName(task), measureName(shown[0]), ...content);
+    return card(title, page.measure, ...content);
   });
   byId("interval-cards").replaceChildren(...cards);
 }
 
+// The table of all numbers. Its order is of this table alone.
+const numbersOrder = { column: -1, down: false };
+const byText = (one, other) => one.localeCompare(other);
+const byNumber = (one, other) => (one === null ? 1 : other === null ? -1 : one - other);
+
 function renderNumbers() {
-  const columns = ["task", "metric", "filter", "model", "score", "interval", "n", null, null, "interval", "p", "holm"];
-  const names = { 7: say("chance", { x: "" }).trim(), 8: data.baseline === null ? "" : say("difference", { model: data.baseline }) };
-  const head = element("tr", {}, ...columns.map((key, place) =>
-    element("th", place < 4 ? { class: "text", scope: "col" } : { scope: "col" }, key ? say(key) : names[place])));
-  const lines = [...data.means, ...data.scores].map((row) => {
-    const difference = row.difference;
-    const cells = [taskName(row.task), row.metric, row.filter, row.model, fixed(row.score.value), interval(row.score), row.score.n, fixed(row.chance)];
-    if (difference) cells.push(signed(difference.value), interval(difference), fixed(difference.p), fixed(difference.p_holm));
-    else cells.push(row.why_not ? say("not_compared") : "", "", "", "");
-    return element("tr", {}, ...cells.map((text, place) => element("td", place < 4 ? { class: "text" } : {}, String(text))));
+  const columns = [
+    ["task", (row) => taskName(row.task)], ["metric", (row) => row.metric], ["filter", (row) => row.filter], ["model", (row) => row.model],
+    ["score", (row) => row.score.value, (value) => fixed(value)], ["interval", (row) => row.score.low, (low, row) => interval(row.score)],
+    ["n", (row) => row.score.n, counted], ["chance_level", (row) => row.chance, (value) => fixed(value)],
+    ["difference_short", (row) => (row.difference ? row.difference.value : null), (value, row) => (value === null ? (row.why_not ? say("not_compared") : "") : signed(value))],
+    ["interval", (row) => (row.difference ? row.difference.low : null), (low, row) => (row.difference ? interval(row.difference) : "")],
+    ["p", (row) => (row.difference ? row.difference.p : null), (value) => (value === null ? "" : fixed(value))],
+    ["holm", (row) => (row.difference ? row.difference.p_holm : null), (value) => (value === null ? "" : fixed(value))],
+  ].slice(0, data.baseline === null ? 8 : 12);
+  const { column, down } = numbersOrder;
+  const rows = [...ALL_ROWS];
+  if (column >= 0) {
+    const [, value, show] = columns[column];
+    const compare = show ? byNumber : byText;
+    rows.sort((one, other) => (down && value(one) !== null && value(other) !== null ? -1 : 1) * compare(value(one), value(other)));
+  }
+  const sort = (place) => {
+    Object.assign(numbersOrder, { column: place, down: column === place && !down });
+    renderNumbers();
+    byId("numbers").querySelectorAll(".sorter")[place].focus();
+  };
+  const head = columns.map(([key, , show], place) => {
+    const made = sortable(say(key), place === column ? (down ? "descending" : "ascending") : "", () => sort(place));
+    if (!show) made.classList.add("text");
+    return made;
   });
-  byId("numbers").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
+  const lines = rows.map((row) => element("tr", {}, ...columns.map(([, value, show]) =>
+    element("td", show ? {} : { class: "text" }, show ? show(value(row), row) : value(row)))));
+  byId("numbers").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines)));
+  byId("numbers-about").textContent = data.baseline === null ? "" : say("numbers_about", { model: data.baseline });
 }

@@ -1,164 +1,143 @@
-// The browser of samples: filters, a list that holds only the rows in sight, and one document whole.
+// The browser of documents: filters, and a list that holds only the rows in sight.
 const ITEM = 64;
-const samples = { documents: [], shown: [], chosen: -1, ready: false };
+// The document shown last, so that the list keeps its place after a phone's reader comes back from it.
+let recent = null;
 
-async function unpack() {
-  const packed = Uint8Array.from(atob(byId("packed-samples").textContent), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const { answer_fields: fields, documents, strings } = JSON.parse(await new Response(stream).text());
-  const text = (place) => (place === null ? null : strings[place]);
-  samples.documents = documents.map((document) => ({
-    ...document,
-    title: text(document.title),
-    reference: text(document.reference),
-    answers: document.answers.map((values) => {
-      const answer = Object.fromEntries(fields.map((field, place) => [field, values[place]]));
-      for (const field of ["response", "strict", "flexible"]) answer[field] = text(answer[field]);
-      answer.prompt = answer.prompt.map(text);
-      answer.verdicts = answer.verdicts.map(([judge, score, reason]) => ({ judge, score, reason: text(reason) }));
-      return answer;
-    }),
-  }));
-  samples.ready = true;
+// On a phone there is room for either the list or the document. The width is that of report.css.
+const isNarrow = () => matchMedia("(max-width: 760px)").matches;
+
+// The document to show: the one of the address; else the first on which models disagree, of those that fit.
+function current() {
+  const { shown, documents } = samples;
+  const found = page.doc && documents.find((document) => document.key === page.doc);
+  if (found) recent = found;
+  return found || (shown.includes(recent) && recent) || shown.find((document) => RELATIONS.disagree(document.answers, rightIn(page))) || shown[0];
 }
-
-function stateOf(answer) {
-  if (answer.right === null) return "none";
-  if (answer.right) return "right";
-  return answer.right_flexible ? "format" : "wrong";
-}
-
-const OUTCOMES = {
-  any: () => true,
-  right: (answers) => answers.some((answer) => answer.right === 1),
-  wrong: (answers) => answers.some((answer) => answer.right === 0),
-  format: (answers) => answers.some((answer) => stateOf(answer) === "format"),
-  disagree: (answers, all) => new Set(all.filter((answer) => answer.right !== null).map((answer) => answer.right)).size > 1,
-  unreadable: (answers) => answers.some((answer) => answer.answered === 0),
-  judge: (answers) => answers.some((answer) =>
-    answer.right !== null && answer.verdicts.some((verdict) => verdict.score !== null && (verdict.score === 1) !== (answer.right === 1))),
-};
 
 function renderFilters() {
-  fillSelect(byId("sample-task"), [["", say("all")], ...data.tasks.map((task, place) => [String(place), task])]);
-  const task = byId("sample-task").value;
-  const types = samples.documents.filter((document) => task === "" || document.task === Number(task)).map((document) => document.type);
+  const models = order().map((model) => [model, model]);
+  page.task = fillSelect("sample-task", [["", say("all")], ...data.tasks.map((task) => [task, task])], page.task);
+  const place = data.tasks.indexOf(page.task);
+  const types = samples.documents.filter((document) => !page.task || document.task === place).map((document) => document.type);
   const known = [...new Set(types.filter((type) => type !== null))].sort((one, other) => one - other);
-  fillSelect(byId("sample-type"), [["", say("all")], ...known.map((type) => [String(type), String(type)])]);
-  fillSelect(byId("sample-model"), [["", say("any")], ...data.models.map((model, place) => [String(place), model.label])]);
-  fillSelect(byId("sample-outcome"), Object.keys(OUTCOMES).map((key) => [key, say(key)]));
+  const type = fillSelect("sample-type", [["", say("all")], ...known.map((one) => [String(one), String(one)])], page.type);
+  // Before the documents are read, their types are not known.
+  if (samples.ready) page.type = type;
+  fillSelect("sample-a", [["", say("any_model")], ...models], page.a);
+  fillSelect("sample-b", [["", say("any_model")], ...models], page.b);
+  const names = page.a && page.b ? { a: shorten(page.a, 20), b: shorten(page.b, 20) } : { a: "A", b: "B" };
+  const outcomes = ["any", "pair", "disagree", "right", "wrong", "format", "unreadable", "judge"].filter((key) => data.models.length > 1 || !RELATIONS[key]);
+  fillSelect("sample-outcome", outcomes.map((key) => [key, say(`outcome_${key}`, names)]), page.outcome);
+  fillSelect("scope", ["all", "responses"].map((key) => [key, say(`scope_${key}`)]), page.scope);
+  for (const id of ["sample-a", "sample-b"]) byId(id).closest("label").hidden = data.models.length < 2;
+  if (document.activeElement !== byId("search")) byId("search").value = page.search;
+  const used = ["task", "type", "a", "b", "outcome"].filter((name) => page[name] !== DEFAULTS[name]).length;
+  byId("fold-filters").textContent = say("filters") + (used ? ` (${used})` : "");
+  byId("clear").hidden = !used && !page.search;
 }
 
-function applyFilters() {
+function renderSamples() {
+  renderFilters();
   if (!samples.ready) return;
-  const [task, type, model, outcome] = ["task", "type", "model", "outcome"].map((name) => byId(`sample-${name}`).value);
-  const words = byId("search").value.trim();
-  const wanted = words ? new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "iu") : null;
-  const fits = (document) => {
-    if (task !== "" && document.task !== Number(task)) return false;
-    if (type !== "" && document.type !== Number(type)) return false;
-    const own = model === "" ? document.answers : document.answers.filter((answer) => answer.model === Number(model));
-    if (!own.length || !OUTCOMES[outcome || "any"](own, document.answers)) return false;
-    if (!wanted) return true;
-    const found = (text) => text !== null && wanted.test(text);
-    return found(document.reference) || own.some((answer) => found(answer.response) || answer.prompt.some(found)) || found(String(document.id));
-  };
-  samples.shown = samples.documents.filter(fits);
-  samples.chosen = -1;
+  samples.shown = samples.documents.filter(filterFor(page));
   byId("list-space").style.height = `${samples.shown.length * ITEM}px`;
-  byId("list").scrollTop = 0;
-  byId("sample-count").textContent = say("count", { n: samples.shown.length, all: samples.documents.length });
-  document.querySelector(".browser").classList.remove("open");
-  byId("detail").replaceChildren(element("p", { class: "empty" }, say(samples.shown.length ? "select" : "nothing")));
+  byId("sample-count").textContent = say("count", { n: counted(samples.shown.length), all: counted(samples.documents.length) });
+  renderLegend();
+  reveal();
   renderList();
+}
+
+function renderLegend() {
+  const states = ["right", "format", "wrong", "none"].map((state) => element("span", {}, mark(state), say(`state_${state}`)));
+  const models = order().map((model) => element("span", {}, dot(model), model));
+  byId("states").replaceChildren(...states);
+  byId("models").replaceChildren(...models);
+}
+
+function mark(state, model = null) {
+  const made = element("i", { class: `mark ${state}` });
+  if (model !== null) made.style.setProperty("--of", colour(model));
+  return made;
 }
 
 function renderList() {
   const list = byId("list");
   const first = Math.max(0, Math.floor(list.scrollTop / ITEM) - 4);
   const last = Math.min(samples.shown.length, Math.ceil((list.scrollTop + list.clientHeight) / ITEM) + 4);
-  byId("list-space").replaceChildren(...samples.shown.slice(first, last).map((document, offset) => item(document, first + offset)));
-  if (samples.chosen >= 0) list.setAttribute("aria-activedescendant", `item-${samples.chosen}`);
+  const shown = current();
+  const models = order();
+  byId("list-space").replaceChildren(...samples.shown.slice(first, last).map((document, offset) => item(document, first + offset, document === shown, models)));
+  const selected = list.querySelector("[aria-selected=true]");
+  if (selected) list.setAttribute("aria-activedescendant", selected.id);
   else list.removeAttribute("aria-activedescendant");
 }
 
-function item(document, place) {
-  const marks = element("span", { class: "marks" });
-  const states = document.answers.map((answer) => {
-    const state = stateOf(answer);
-    const name = `${data.models[answer.model].label}: ${say(`state_${state}`)}`;
-    marks.append(element("i", { class: state, title: name }));
-    return name;
+function item(document, place, isSelected, models) {
+  const marks = element("span", { class: "marks", "aria-hidden": "true" });
+  const states = models.map((model) => {
+    const answer = document.byModel[modelNumber.get(model)];
+    const state = answer ? stateOf(answer) : "absent";
+    const about = `${model}: ${say(`state_${state}`)}`;
+    const made = mark(state, model);
+    made.title = about;
+    marks.append(made);
+    return about;
   });
-  const about = `${data.tasks[document.task]} · ${document.id}${document.type === null ? "" : ` · ${say("part_type", { x: document.type })}`}`;
-  const made = element("div", { class: "item", role: "option", id: `item-${place}`, "aria-selected": String(place === samples.chosen),
-    "aria-setsize": samples.shown.length, "aria-posinset": place + 1, "aria-label": `${about}. ${document.title}. ${states.join("; ")}` },
+  const about = aboutDocument(document);
+  const title = text(document.title);
+  const made = element("div", { class: "item", role: "option", id: `item-${place}`, "aria-selected": String(isSelected),
+    "aria-setsize": samples.shown.length, "aria-posinset": place + 1, "aria-label": `${about}. ${title}. ${states.join("; ")}` },
     element("div", { class: "line" }, element("span", {}, about), marks),
-    element("div", { class: "text", lang: "ru" }, document.title));
+    element("div", { class: "text", lang: "ru" }, marked(title, hits(title))));
   made.style.top = `${place * ITEM}px`;
-  made.addEventListener("click", () => choose(place, true));
+  made.addEventListener("click", () => choose(place, { step: false }));
   return made;
 }
 
-function choose(place, open = false) {
-  samples.chosen = place;
+// Scroll the list to the document that is shown.
+function reveal() {
   const list = byId("list");
-  if (place * ITEM < list.scrollTop) list.scrollTop = place * ITEM;
-  if ((place + 1) * ITEM > list.scrollTop + list.clientHeight) list.scrollTop = (place + 1) * ITEM - list.clientHeight;
-  renderList();
-  renderDetail(samples.shown[place]);
-  if (open) document.querySelector(".browser").classList.add("open");
+  const place = samples.shown.indexOf(current());
+  if (place < 0) list.scrollTop = 0;
+  else if (place * ITEM < list.scrollTop) list.scrollTop = place * ITEM;
+  else if ((place + 1) * ITEM > list.scrollTop + list.clientHeight) list.scrollTop = (place + 1) * ITEM - list.clientHeight;
 }
 
-function renderDetail(chosen) {
-  const detail = byId("detail");
-  const back = element("button", { type: "button", class: "quiet", id: "back" }, say("back"));
-  back.addEventListener("click", () => {
-    document.querySelector(".browser").classList.remove("open");
-    byId("list").focus();
-  });
-  const prompts = new Set(chosen.answers.map((answer) => answer.prompt.join("")));
-  const shared = prompts.size === 1;
-  detail.replaceChildren(back, element("h3", {}, `${data.tasks[chosen.task]} · ${chosen.id}`));
-  if (shared) detail.append(element("h4", {}, say("prompt")), box([...prompts][0]));
-  detail.append(element("h4", {}, say("reference")), chosen.reference === null
-    ? element("p", { class: "empty" }, say("closed")) : box(chosen.reference, "box reference"));
-  for (const answer of chosen.answers) detail.append(answerView(answer, shared));
-  detail.scrollTop = 0;
+function choose(place, { step = true } = {}) {
+  if (samples.shown[place]) go({ doc: samples.shown[place].key }, { step });
 }
 
-const box = (text, name = "box") => element("div", { class: name, lang: "ru" }, element("pre", {}, text));
-
-function answerView(answer, shared) {
-  const state = stateOf(answer);
-  const label = data.models[answer.model].label;
-  const dot = element("span", { class: "dot" });
-  dot.style.background = colour(label);
-  const tone = state === "right" || state === "format" ? "right" : state === "wrong" ? "wrong" : "";
-  const head = element("header", {}, dot, element("b", {}, label), element("span", { class: `state ${tone}` }, say(`state_${state}`)));
-  const facts = element("dl");
-  const fact = (name, text) => facts.append(element("dt", {}, name), element("dd", text ? { lang: "ru" } : { class: "empty" }, text || say("read_nothing")));
-  fact(say("read", { x: "strict-match" }), shorten(answer.strict, 300));
-  fact(say("read", { x: "flexible-extract" }), answer.flexible);
-  for (const verdict of answer.verdicts) {
-    const score = verdict.score === null ? say("no_verdict") : fixed(verdict.score, 1);
-    fact(say("verdict", { x: verdict.judge }).trim(), verdict.reason ? `${score}. ${verdict.reason}` : score);
-  }
-  const view = element("section", { class: "answer" }, head,
-    answer.response.trim() ? box(answer.response) : element("p", { class: "empty" }, say("empty")), facts);
-  if (!shared) view.append(element("details", {}, element("summary", {}, say("prompt_of", { model: label })), box(answer.prompt.join(""))));
-  return view;
+// Back from the document to its row in the list. On a phone the document covers the list.
+function leave() {
+  if (isNarrow()) go({ doc: "" });
+  byId("list").focus();
 }
 
 function moveBy(event) {
   const page = Math.max(1, Math.floor(byId("list").clientHeight / ITEM) - 1);
   const last = samples.shown.length - 1;
-  const targets = { ArrowDown: samples.chosen + 1, ArrowUp: samples.chosen - 1, PageDown: samples.chosen + page, PageUp: samples.chosen - page, Home: 0, End: last };
+  const place = samples.shown.indexOf(current());
+  const targets = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + page, PageUp: place - page, Home: 0, End: last };
   if (last < 0) return;
-  if (event.key === "Enter" && samples.chosen >= 0) {
-    choose(samples.chosen, true);
+  if (event.key === "Enter") {
+    choose(place);
     byId("detail").focus();
   } else if (event.key in targets) choose(Math.min(last, Math.max(0, targets[event.key])));
   else return;
   event.preventDefault();
+}
+
+// A filter that the reader changed. A document that no longer fits is closed; a pair needs two models.
+function setFilter(change, how = {}) {
+  const state = { ...page, ...change };
+  if (state.outcome === "pair" && !(state.a && state.b)) {
+    const models = order();
+    change.a = state.a || models.find((model) => model !== state.b);
+    change.b = state.b || models.find((model) => model !== change.a);
+  }
+  if ("task" in change) change.type = "";
+  const fits = filterFor({ ...page, ...change });
+  const open = samples.documents.find((document) => document.key === page.doc);
+  if (open && !fits(open)) change.doc = "";
+  go(change, how);
 }

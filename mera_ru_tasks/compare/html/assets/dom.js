@@ -1,6 +1,5 @@
 // Elements, texts and numbers. Data reach the page through textContent and setAttribute of the names below alone.
 const { texts, data, russian } = JSON.parse(document.getElementById("summary").textContent);
-const page = { language: navigator.language.startsWith("ru") ? "ru" : "en", measure: null };
 const byId = (id) => document.getElementById(id);
 
 function element(name, attributes = {}, ...children) {
@@ -17,46 +16,97 @@ function drawing(name, attributes = {}, text = null) {
   return made;
 }
 
+function button(text, action, attributes = {}) {
+  const made = element("button", { type: "button", class: "quiet", ...attributes }, text);
+  made.addEventListener("click", action);
+  return made;
+}
+
 // A text of the interface, with {names} filled in one pass.
 function say(key, values = {}) {
   return texts[page.language][key].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
 }
 
-// A remark of the comparison, whose English text the data hold, in the page's language.
+// A note of the comparison, whose English text the data hold, in the page's language.
 function told(text) {
   return page.language === "ru" && Object.hasOwn(russian, text) ? russian[text] : text;
 }
 
 function fixed(value, digits = 3) {
   if (value === null || value === undefined) return "–";
-  return value.toLocaleString(texts[page.language].decimal, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString(page.language, { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
 }
 
-function signed(value, digits = 3) {
-  const text = fixed(Math.abs(value), digits);
-  return (value < 0 ? "−" : "+") + text;
+const counted = (number) => number.toLocaleString(page.language);
+const signed = (value) => (value < 0 ? "" : "+") + fixed(value);
+const interval = (estimate) => `[${fixed(estimate.low)}; ${fixed(estimate.high)}]`;
+const probability = (value) => (value < 0.001 ? "< " + fixed(0.001) : "= " + fixed(value));
+
+function shorten(text, most) {
+  const characters = [...text];
+  return characters.length <= most ? text : "…" + characters.slice(1 - most).join("");
 }
 
-function interval(estimate) {
-  const end = (value) => fixed(value).replace("-", "−");
-  return `[${end(estimate.low)}; ${end(estimate.high)}]`;
-}
-
-function probability(value) {
-  return value < 0.001 ? "< " + fixed(0.001) : "= " + fixed(value);
-}
-
-// Fill a select, keeping what was chosen where it is still there.
-function fillSelect(select, options) {
-  const chosen = select.value;
+// Fill a select and return what it then shows: the wanted value, or the first if the report has no such value.
+function fillSelect(id, options, wanted) {
+  const select = byId(id);
   select.replaceChildren(...options.map(([value, text]) => element("option", { value }, text)));
-  if (options.some(([value]) => value === chosen)) select.value = chosen;
+  const found = options.some(([value]) => value === wanted) ? wanted : options.length ? options[0][0] : "";
+  select.value = found;
+  return found;
+}
+
+// Replace what an element holds; details that the reader opened stay open if the new content has the same ones.
+function replace(place, ...children) {
+  const keyed = () => [...place.querySelectorAll("details[data-key]")];
+  const known = new Map(keyed().map((details) => [details.dataset.key, details.open]));
+  place.replaceChildren(...children.filter((child) => child !== null));
+  for (const details of keyed()) if (known.get(details.dataset.key)) details.open = true;
+}
+
+function fold(key, summary, ...content) {
+  return element("details", { "data-key": key }, element("summary", {}, summary), ...content);
+}
+
+// Text with some of it marked. Ranges are [start, end, class] and may overlap.
+function marked(text, ranges) {
+  const ends = [...new Set([0, text.length, ...ranges.flatMap(([start, end]) => [start, end])])].sort((one, other) => one - other);
+  const made = document.createDocumentFragment();
+  for (let number = 0; number + 1 < ends.length; number += 1) {
+    const [start, end] = [ends[number], ends[number + 1]];
+    const classes = ranges.filter((range) => range[0] <= start && range[1] >= end).map((range) => range[2]);
+    const part = text.slice(start, end);
+    made.append(classes.length ? element("mark", { class: [...new Set(classes)].join(" ") }, part) : part);
+  }
+  return made;
+}
+
+// A file opened from disk may not use the clipboard in every browser; the old way works there.
+async function copy(text, pressed) {
+  const label = pressed.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", {}, text);
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    pressed.focus();
+  }
+  pressed.textContent = say("copied");
+  setTimeout(() => (pressed.textContent = label), 1500);
 }
 
 const modelNumber = new Map(data.models.map((model, number) => [model.label, number]));
 const colour = (model) => `var(--m${modelNumber.get(model) % 10})`;
-const measureKey = (row) => JSON.stringify([row.metric, row.filter]);
 const measureName = (row) => `${row.metric}, ${row.filter}`;
+
+function dot(model) {
+  const made = element("span", { class: "dot", "aria-hidden": "true" });
+  made.style.background = colour(model);
+  return made;
+}
 
 const isMean = (task) => task === "mean" || task.startsWith("mean ");
 

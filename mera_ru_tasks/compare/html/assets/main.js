@@ -2,9 +2,9 @@
 const THEMES = ["auto", "light", "dark"];
 const THEME_SIGNS = { auto: "◐", light: "○", dark: "●" };
 
-function name(id, text) {
-  byId(id).setAttribute("aria-label", text);
-  byId(id).title = text;
+function name(id, words) {
+  byId(id).setAttribute("aria-label", words);
+  byId(id).title = words;
 }
 
 function renderTexts() {
@@ -13,74 +13,103 @@ function renderTexts() {
   document.title = say("title");
   byId("language").textContent = say("language");
   name("language", say("language_name"));
-  const theme = document.documentElement.dataset.theme || "auto";
-  byId("theme").textContent = THEME_SIGNS[theme];
-  name("theme", say(`theme_${theme}`));
-  byId("methods").replaceChildren(...texts[page.language].methods.map((text) => element("p", {}, text)));
-  byId("list").setAttribute("aria-label", say("samples"));
+  byId("methods").replaceChildren(...texts[page.language].methods.map((words) => element("p", {}, words)));
+  for (const [id, key] of [["sections", "sections"], ["list", "samples"], ["detail", "document"], ["board", "leaderboard"], ["pair-table", "pairs"], ["numbers", "all_numbers"]]) {
+    byId(id).setAttribute("aria-label", say(key));
+  }
+}
+
+function renderTheme() {
+  if (page.theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = page.theme;
+  byId("theme").textContent = THEME_SIGNS[page.theme];
+  name("theme", say(`theme_${page.theme}`));
 }
 
 function renderRuns() {
-  byId("choices").replaceChildren(...data.choices.map((text) => element("li", {}, told(text))));
-  byId("problems").replaceChildren(...data.problems.map((text) => element("li", {}, told(text))));
+  byId("choices").replaceChildren(...data.choices.map((words) => element("li", {}, told(words))));
+  byId("problems").replaceChildren(...data.problems.map((words) => element("li", {}, told(words))));
   byId("problems-title").hidden = !data.problems.length;
 }
 
-function renderMeasured() {
-  page.measure = byId("measure").value;
-  renderBoard();
-  renderIntervals();
+// What is drawn again when a part of the state changes; a language changes everything.
+const FILTERS = ["a", "b", "outcome", "task", "type", "search", "scope"];
+const ORDER = ["measure", "sort"];
+const VIEWS = [
+  [renderTexts, []],
+  [renderTheme, ["theme"]],
+  [renderVerdicts, []],
+  [renderBoard, ORDER],
+  [renderPairs, [...ORDER, "a", "b"]],
+  [renderIntervals, ORDER],
+  [renderParts, [...ORDER, "partTask", "partBy", "partFilter"]],
+  [renderGaps, ORDER],
+  [renderSamples, [...ORDER, ...FILTERS]],
+  [() => { reveal(); renderList(); }, ["doc"]],
+  [renderDetail, [...ORDER, ...FILTERS, "doc"]],
+  [renderRuns, []],
+  [renderNumbers, []],
+];
+
+function render(changed) {
+  for (const [view, causes] of VIEWS) if (changed.includes("language") || causes.some((cause) => changed.includes(cause))) view();
 }
 
-function renderAll() {
-  renderTexts();
-  renderRuns();
-  renderVerdicts();
-  fillSelect(byId("measure"), measures());
-  renderMeasured();
-  renderParts();
-  renderGaps();
-  renderFilters();
-  applyFilters();
-  renderNumbers();
+byId("language").addEventListener("click", () => go({ language: page.language === "ru" ? "en" : "ru" }));
+byId("theme").addEventListener("click", () => go({ theme: THEMES[(THEMES.indexOf(page.theme) + 1) % THEMES.length] }, { step: true }));
+for (const [id, key] of [["part-task", "partTask"], ["part-by", "partBy"], ["part-pipeline", "partFilter"], ["measure", "measure"]]) {
+  byId(id).addEventListener("change", (event) => go({ [key]: event.target.value }));
 }
-
-byId("language").addEventListener("click", () => {
-  page.language = page.language === "ru" ? "en" : "ru";
-  renderAll();
-});
-byId("theme").addEventListener("click", () => {
-  const root = document.documentElement;
-  const next = THEMES[(THEMES.indexOf(root.dataset.theme || "auto") + 1) % THEMES.length];
-  if (next === "auto") delete root.dataset.theme;
-  else root.dataset.theme = next;
-  renderTexts();
-});
-byId("measure").addEventListener("change", renderMeasured);
-for (const id of ["part-task", "part-by", "part-pipeline"]) byId(id).addEventListener("change", renderParts);
-for (const id of ["sample-task", "sample-type", "sample-model", "sample-outcome"]) {
-  byId(id).addEventListener("change", () => {
-    renderFilters();
-    applyFilters();
-  });
+for (const [id, key] of [["sample-task", "task"], ["sample-type", "type"], ["sample-a", "a"], ["sample-b", "b"], ["sample-outcome", "outcome"], ["scope", "scope"]]) {
+  byId(id).addEventListener("change", (event) => setFilter({ [key]: event.target.value }));
+}
+for (const id of ["pair-a", "pair-b"]) {
+  byId(id).addEventListener("change", () => setFilter({ a: byId("pair-a").value, b: byId("pair-b").value }));
 }
 let waiting = 0;
+const search = () => {
+  clearTimeout(waiting);
+  setFilter({ search: byId("search").value.trim() }, { step: true });
+};
 byId("search").addEventListener("input", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(applyFilters, 150);
+  waiting = setTimeout(search, 150);
 });
 byId("filters").addEventListener("submit", (event) => {
   event.preventDefault();
-  applyFilters();
+  search();
+});
+byId("clear").addEventListener("click", () => {
+  byId("search").value = "";
+  setFilter(Object.fromEntries(FILTERS.map((key) => [key, DEFAULTS[key]])));
+});
+byId("fold-filters").addEventListener("click", (event) => {
+  const open = byId("filters").classList.toggle("unfolded");
+  event.target.setAttribute("aria-expanded", String(open));
 });
 byId("list").addEventListener("scroll", renderList, { passive: true });
 byId("list").addEventListener("keydown", moveBy);
-addEventListener("resize", renderList);
-
-renderAll();
-byId("sample-count").textContent = say("loading");
-if (typeof DecompressionStream === "undefined") byId("sample-count").textContent = say("too_old");
-else unpack().then(() => {
-  renderFilters();
-  applyFilters();
+byId("detail").addEventListener("keydown", (event) => {
+  if (event.key === "Escape") leave();
 });
+addEventListener("resize", renderList);
+// The address holds the view, so that links within the page scroll without changing it.
+for (const link of document.querySelectorAll("nav a")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    byId(link.hash.slice(1)).scrollIntoView();
+  });
+}
+
+Object.assign(page, stateFrom(location.hash));
+render(["language"]);
+if (typeof DecompressionStream === "undefined") byId("sample-count").textContent = say("too_old");
+else {
+  byId("sample-count").textContent = say("loading");
+  unpack().then(() => {
+    renderSamples();
+    renderPairs();
+    renderDetail();
+    if (page.doc || FILTERS.some((key) => page[key] !== DEFAULTS[key])) byId("samples").scrollIntoView();
+  });
+}

@@ -1,0 +1,98 @@
+// The documents, what fits the filters, and search.
+const samples = { documents: [], strings: [], shown: [], ready: false };
+const text = (place) => samples.strings[place];
+const whole = (places) => places.map(text).join("");
+
+async function unpack() {
+  const packed = Uint8Array.from(atob(byId("packed-samples").textContent), (character) => character.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const { answer_fields: fields, documents, strings } = JSON.parse(await new Response(stream).text());
+  samples.strings = strings;
+  samples.documents = documents.map((document) => {
+    const answers = document.answers.map((values) => Object.fromEntries(fields.map((field, place) => [field, values[place]])));
+    const byModel = [];
+    for (const answer of answers) byModel[answer.model] = answer;
+    // Models mostly share their prompts, and each is searched once.
+    const prompts = [...new Map(answers.map((answer) => [answer.prompt.join(), answer.prompt])).values()];
+    return { ...document, key: `${data.tasks[document.task]}/${document.id}`, answers, byModel, prompts };
+  });
+  samples.ready = true;
+  foldAhead(0);
+}
+
+// Search makes no difference between ё and е, or between cases. Each text is folded once: while the browser is idle, or
+// when it is first searched.
+const folded = [];
+const foldText = (words) => words.toLowerCase().replaceAll("ё", "е");
+const foldedAt = (place) => (folded[place] ??= foldText(text(place)));
+const whenIdle = window.requestIdleCallback || ((action) => setTimeout(() => action({ timeRemaining: () => 8 }), 30));
+
+function foldAhead(place) {
+  whenIdle((idle) => {
+    while (place < samples.strings.length && idle.timeRemaining() > 2) foldedAt(place++);
+    if (place < samples.strings.length) foldAhead(place);
+  });
+}
+
+const wordsOf = (search) => foldText(search).split(/\s+/).filter(Boolean);
+
+// Where the words of the search are in a text, as ranges for `marked`.
+function hits(shown) {
+  const words = wordsOf(page.search);
+  if (!words.length) return [];
+  const literal = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("е", "[её]");
+  return [...shown.matchAll(new RegExp(words.map(literal).join("|"), "giu"))].map((hit) => [hit.index, hit.index + hit[0].length, "hit"]);
+}
+
+const modelAt = (answer) => data.models[answer.model].label;
+
+// Right or wrong by the filter of the chosen measure: strict-match, unless the measure is of flexible-extract.
+const isFlexible = (state) => state.measure.endsWith("flexible-extract");
+const rightIn = (state) => (isFlexible(state) ? (answer) => answer.right_flexible : (answer) => answer.right);
+
+function stateOf(answer) {
+  if (answer.right === null) return "none";
+  if (answer.right) return "right";
+  return answer.right_flexible ? "format" : "wrong";
+}
+
+const differs = (verdict, answer) => verdict.score !== null && answer.right !== null && (verdict.score === 1) !== (answer.right === 1);
+// Outcomes of one answer.
+const OUTCOMES = {
+  any: () => true,
+  right: (answer, right) => right(answer) === 1,
+  wrong: (answer, right) => right(answer) === 0,
+  format: (answer) => stateOf(answer) === "format",
+  unreadable: (answer) => answer.answered === 0,
+  judge: (answer) => answer.verdicts.some(([judge, score]) => differs({ judge, score }, answer)),
+};
+// Outcomes of answers beside each other: those of the chosen models, or of all.
+const RELATIONS = {
+  pair: ([a, b], right) => right(a) === 1 && right(b) === 0,
+  disagree: (answers, right) => new Set(answers.map(right).filter((value) => value !== null)).size > 1,
+};
+
+// Return a test for documents. If models are chosen, an outcome must hold for each of them, otherwise for any model.
+function filterFor(state) {
+  const right = rightIn(state);
+  const models = [state.a, state.b].filter(Boolean).map((label) => modelNumber.get(label));
+  const task = data.tasks.indexOf(state.task);
+  const words = wordsOf(state.search);
+  const holds = (places) => words.every((word) => places.some((place) => foldedAt(place).includes(word)));
+  const fits = (document, answers) => {
+    const relation = RELATIONS[state.outcome];
+    if (state.outcome === "disagree" && models.length === 1) return document.answers.some((answer) => relation([answers[0], answer], right));
+    if (relation) return relation(answers, right);
+    const holdsFor = (answer) => OUTCOMES[state.outcome](answer, right);
+    return models.length ? answers.every(holdsFor) : answers.some(holdsFor);
+  };
+  return (document) => {
+    if (state.task && document.task !== task) return false;
+    if (state.type && String(document.type) !== state.type) return false;
+    const answers = models.length ? models.map((model) => document.byModel[model]) : document.answers;
+    if (answers.includes(undefined) || !fits(document, answers)) return false;
+    if (!words.length || answers.some((answer) => holds(answer.response))) return true;
+    if (state.scope === "responses") return false;
+    return document.prompts.some(holds) || (document.reference !== null && holds([document.reference])) || String(document.id) === words.join(" ");
+  };
+}

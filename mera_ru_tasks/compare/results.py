@@ -160,23 +160,24 @@ def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
     )
 
 
-def ranking(rows: Sequence[Row]) -> list[str]:
+def ranking(means: Sequence[Row], rows: Sequence[Row]) -> list[str]:
     """Return the models of one measure from best to worst.
 
     Models are ranked by the first mean that they have, or by all their tasks if there are no means. A model that is not
     compared with the baseline stands below those that are, because its score measures something else.
 
     Args:
-        rows: the measure's rows, the means first.
+        means: the measure's means over tasks.
+        rows: its rows of single tasks.
     """
-    means = list(dict.fromkeys(row.task for row in rows if row.task.startswith(MEAN)))
+    names = list(dict.fromkeys(row.task for row in means))
     own: dict[str, dict[str, Row]] = defaultdict(dict)
-    for row in rows:
+    for row in (*means, *rows):
         own[row.model][row.task] = row
 
     def rank(model: str) -> tuple[int, bool, float]:
-        place = next((n for n, task in enumerate(means) if task in own[model]), len(means))
-        counted = [own[model][means[place]]] if place < len(means) else list(own[model].values())
+        place = next((n for n, task in enumerate(names) if task in own[model]), len(names))
+        counted = [own[model][names[place]]] if place < len(names) else list(own[model].values())
         sign = -1 if METRICS[counted[0].metric].higher_is_better else 1
         mean = sum(row.score.value for row in counted) / len(counted)
         return place, any(row.why_not for row in counted), sign * mean

@@ -65,9 +65,12 @@ def figures(comparison: Comparison) -> list[Figure]:
 
 def rankings(comparison: Comparison) -> dict[tuple[str, str], list[str]]:
     """Return the models from best to worst for each metric and filter."""
-    rows = [*comparison.means, *comparison.rows]
-    measures = dict.fromkeys((row.metric, row.filter) for row in rows)
-    return {measure: ranking([row for row in rows if (row.metric, row.filter) == measure]) for measure in measures}
+    measures = dict.fromkeys((row.metric, row.filter) for row in (*comparison.means, *comparison.rows))
+    means, rows = (
+        {measure: [row for row in found if (row.metric, row.filter) == measure] for measure in measures}
+        for found in (comparison.means, comparison.rows)
+    )
+    return {measure: ranking(means[measure], rows[measure]) for measure in measures}
 
 
 def _of_scores(comparison: Comparison) -> Iterator[Figure]:

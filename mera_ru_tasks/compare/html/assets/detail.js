@@ -110,10 +110,12 @@ function renderDetail() {
   detail.dataset.shown = shown.key;
   if (isOther) detail.scrollTop = 0;
   if (isOther && page.doc && isNarrow()) byId("samples").scrollIntoView();
-  for (const one of detail.querySelectorAll(".response")) {
+  // Every place is measured before any box scrolls, so that the page is laid out once.
+  const boxes = [...detail.querySelectorAll(".response")].map((one) => {
     const sought = one.querySelector(".hit") || one.querySelector(".clause");
-    one.scrollTop = sought ? sought.offsetTop - one.clientHeight / 2 : one.scrollHeight;
-  }
+    return [one, sought ? sought.offsetTop - one.clientHeight / 2 : one.scrollHeight];
+  });
+  for (const [one, place] of boxes) one.scrollTop = place;
 }
 
 // The question that all models share; examples and chat templates around it are folded.

@@ -108,7 +108,8 @@ function dot(model) {
   return made;
 }
 
-const isMean = (task) => task === "mean" || task.startsWith("mean ");
+const means = new Set(data.means.map((row) => row.task));
+const isMean = (task) => means.has(task);
 
 function taskName(task) {
   if (!isMean(task)) return task;

@@ -106,7 +106,9 @@ render(["language"]);
 if (typeof DecompressionStream === "undefined") byId("sample-count").textContent = say("too_old");
 else {
   byId("sample-count").textContent = say("loading");
-  unpack().then(() => {
+  // The documents stand behind this script, so that the first screen need not wait for them.
+  addEventListener("DOMContentLoaded", async () => {
+    await unpack();
     renderSamples();
     renderPairs();
     renderDetail();

@@ -4,9 +4,12 @@ const text = (place) => samples.strings[place];
 const whole = (places) => places.map(text).join("");
 
 async function unpack() {
-  const packed = Uint8Array.from(atob(byId("packed-samples").textContent), (character) => character.charCodeAt(0));
+  const characters = atob(byId("packed-samples").textContent);
+  const packed = new Uint8Array(characters.length);
+  for (let place = 0; place < packed.length; place += 1) packed[place] = characters.charCodeAt(place);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const { answer_fields: fields, documents, strings } = JSON.parse(await new Response(stream).text());
+  const unpacked = new TextDecoder("utf-16le").decode(await new Response(stream).arrayBuffer());
+  const { answer_fields: fields, documents, strings } = JSON.parse(unpacked);
   samples.strings = strings;
   samples.documents = documents.map((document) => {
     const answers = document.answers.map((values) => Object.fromEntries(fields.map((field, place) => [field, values[place]])));

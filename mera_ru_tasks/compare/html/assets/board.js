@@ -56,7 +56,7 @@ class Footnotes {
 // The head of a sortable column; `direction` is "ascending", "descending" or empty.
 function sortable(text, direction, action, ...more) {
   const arrow = element("span", { class: "arrow", "aria-hidden": "true" }, direction === "ascending" ? "▲" : "▼");
-  const sorter = element("button", { type: "button", class: "sorter" }, text, arrow);
+  const sorter = element("button", { type: "button", class: "sorter" }, arrow, text);
   sorter.addEventListener("click", action);
   return element("th", { scope: "col", "aria-sort": direction || "none" }, sorter, ...more);
 }
@@ -74,7 +74,8 @@ function renderBoard() {
   });
   byId("board").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
   const notes = footnotes.lines();
-  if (data.family) notes.push(told(data.family));
+  // One comparison needs no correction.
+  if (rows.some((row) => row.difference && row.difference.comparisons > 1)) notes.push(told(data.family));
   if (rows.some((row) => row.group)) notes.push(say("groups_note"));
   byId("board-notes").replaceChildren(...notes.map((text) => element("li", {}, text)));
   byId("about").textContent = data.baseline === null ? say("about_one") : say("about", { baseline: data.baseline });

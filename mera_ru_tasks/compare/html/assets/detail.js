@@ -132,6 +132,9 @@ function promptView(shown) {
   return [heading(say("prompt"), copier("copy_prompt", () => whole(first))), box(ranges(text(question).trim()), "box question"), all].filter(Boolean);
 }
 
+// lm-eval's name for the filter of a task without responses is "none".
+const ranks = (task) => data.scores.some((row) => row.task === task && row.filter === "none");
+
 function answerHead(answer, read = "") {
   const state = stateOf(answer);
   const tone = state === "right" || state === "format" ? "right" : state === "wrong" ? "wrong" : "";
@@ -151,7 +154,7 @@ function answerView(shown, answer, differing, head = true) {
   const view = element("section", { class: "answer" }, head ? element("header", {}, answerHead(answer)) : null,
     readings(answer), heading(say("response"), copier("copy_response", () => reasoning + response)), thought,
     response.trim() ? box(marked(response.trimEnd(), ranges.map(([start, end, name]) => [start, Math.min(end, response.trimEnd().length), name])), "box response")
-      : element("p", { class: "empty" }, say(thought ? "only_reasoning" : "empty")));
+      : element("p", { class: "empty" }, say(thought ? "only_reasoning" : ranks(data.tasks[shown.task]) ? "ranked" : "empty")));
   if (shown.prompts.length > 1) view.append(fold(`prompt ${answer.model}`, say("prompt_of", { model: modelAt(answer) }), box(whole(answer.prompt))));
   return view;
 }

@@ -1,4 +1,4 @@
-"""How long ten runs of all 1,609 documents take to compare, and how large their report is.
+"""How long ten runs of all 1,609 documents take to compare, how large their report is, and how fast it is in Chromium.
 
 The runs are made of synthetic documents and responses of about 1,500 characters, as models write that reason before
 they answer. Each call is a process of its own, as a user's is, with all imports.
@@ -7,6 +7,8 @@ they answer. Each call is a process of its own, as a user's is, with all imports
 from __future__ import annotations
 
 import random
+import shutil
+import statistics
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,7 @@ RESPONSE = 1_500  # characters, on average
 
 
 def measurements() -> Iterator[Measurement]:
-    """Yield times and memory of the two calls, and the report's size beside that of the responses in it."""
+    """Yield times and memory of the two calls, the report's size beside its responses, and times in Chromium."""
     from benchmarks._runs import run_once, write_models
     from tests.support.synthetic import write_data
 
@@ -32,6 +34,70 @@ def measurements() -> Iterator[Measurement]:
         report = folder / "report.html"
         yield from _lines("report of ten runs", median_of([*command, "-o", report], makes=report), 15)
         yield Measurement("the report's size", report.stat().st_size / 1e6, "MB", "twice the responses", 2 * size / 1e6)
+        yield from _in_browser(report)
+
+
+# Milliseconds until the first screen and until the list of documents is there, counted from the start of the load.
+_WATCH = """
+const watch = (name, css) => {
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector(css)) return;
+    window[name] = performance.now();
+    observer.disconnect();
+  });
+  observer.observe(document, {childList: true, subtree: true});
+};
+watch("first", "#board tbody");
+watch("ready", ".item");
+"""
+_FILTER = """([id, value]) => {
+  const select = document.getElementById(id);
+  select.value = value;
+  const start = performance.now();
+  select.dispatchEvent(new Event("change"));
+  document.body.offsetHeight;  // lays the page out
+  return performance.now() - start;
+}"""
+_SEARCH = """(words) => {
+  document.getElementById("search").value = words;
+  const start = performance.now();
+  document.getElementById("filters").dispatchEvent(new Event("submit", {cancelable: true}));
+  document.body.offsetHeight;
+  return performance.now() - start;
+}"""
+
+
+def _in_browser(report: Path) -> Iterator[Measurement]:
+    """Yield medians of how long the report takes to open, to filter and to search; nothing without Chromium."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return
+    if chromium is None:
+        return
+    first, ready, filters, searches = [], [], [], []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for _ in range(5):
+            page = browser.new_page(viewport={"width": 1400, "height": 900})
+            page.add_init_script(_WATCH)
+            page.goto(report.as_uri())
+            page.wait_for_selector(".item")
+            first.append(page.evaluate("window.first"))
+            ready.append(page.evaluate("window.ready"))
+            page.wait_for_timeout(2000)  # a reader looks at the first screen meanwhile
+            best, second = page.locator("#sample-a option").all_text_contents()[1:3]
+            changes = [("sample-outcome", "disagree"), ("sample-a", best), ("sample-b", second)]
+            changes += [("sample-outcome", "pair"), ("sample-outcome", "any"), ("sample-a", ""), ("sample-b", "")]
+            filters += [page.evaluate(_FILTER, [*change]) for change in changes]
+            searches += [page.evaluate(_SEARCH, words) for words in ("ответ", "такого слова нет", "да не", "")]
+            page.close()
+        browser.close()
+    yield Measurement("the report's first screen", statistics.median(first) / 1000, "s", "target", 1)
+    yield Measurement("the report's documents", statistics.median(ready) / 1000, "s", "target", 1)
+    yield Measurement("a filter in the report", statistics.median(filters), "ms", "target", 50)
+    yield Measurement("a search in the report", statistics.median(searches), "ms", "target", 50)
 
 
 def _lines(name: str, ended: Ended, target: float) -> Iterator[Measurement]:

@@ -275,6 +275,18 @@ def test_each_filter_says_what_it_read_and_why(open_report, comparison):
     assert "the answer is" in facts
 
 
+@in_browser
+def test_the_weakest_types_of_the_best_model_lead_to_their_wrong_answers(open_report, comparison):
+    shown = open_report()
+    found = [s for s in comparison.slices if (s.by, s.filter, s.model) == ("type", STRICT, BEST)]
+    lowest = min(found, key=lambda part: part.score.value)
+    link = shown.page.locator("#weakest button").first
+    assert f"{lowest.score.value:.3f}" in link.inner_text()
+    assert lowest.task in link.inner_text()
+    link.click()
+    assert shown.count() == round(lowest.score.n * (1 - lowest.score.value))
+
+
 # Links
 
 

@@ -129,12 +129,16 @@ def _json(value: Any) -> str:
     return encodable(strict_json(value, separators=(",", ":")))
 
 
-def _packed(value: Any) -> str:
-    """Return data as compressed JSON in base64: much smaller, and without characters special to HTML.
+def _packed(samples: Mapping[str, Any]) -> str:
+    """Return the samples compressed and in base64: much smaller, and without characters special to HTML.
 
-    UTF-16 suits Russian text: a tenth smaller than UTF-8 when compressed, and browsers decode it several times faster.
+    The strings follow the rest, separated by NUL, since browsers split a text faster than they parse it. UTF-16 suits
+    Russian: a tenth smaller than UTF-8 when compressed, and decoded several times faster.
     """
-    return base64.b64encode(zlib.compress(_json(value).encode("utf-16-le"), _COMPRESSION)).decode("ascii")
+    strings = [encodable(text).replace("\0", "\ufffd") for text in samples["strings"]]
+    rest = _json({name: value for name, value in samples.items() if name != "strings"})
+    packed = zlib.compress("\0".join([rest, *strings]).encode("utf-16-le"), _COMPRESSION)
+    return base64.b64encode(packed).decode("ascii")
 
 
 def _digest(text: str) -> str:

@@ -20,10 +20,26 @@ function renderParts() {
   const by = fillSelect("part-by", divisions.map((key) => [key, divisionName(key, divisions)]), page.partBy);
   const pipeline = fillSelect("part-pipeline", [...new Set(own.map((figure) => figure.filter))].map(same), page.partFilter);
   byId("part-lead").textContent = by ? say(`lead_${by.startsWith("prompt ") ? "prompt" : by}`) : say("no_parts");
+  byId("weakest").replaceChildren(...weakest(pipeline));
   const spreads = data.prompt_spread.filter((spread) => `prompt ${spread.kind}` === by && spread.task === task && spread.filter === pipeline);
   const spread = (one) => element("span", {}, dot(one.model), say("spread_model", { model: one.model, x: fixed(one.spread), p: fixed(one.p) }));
   byId("spread").replaceChildren(...(spreads.length ? [element("span", {}, `${say("spread")}:`), ...ordered(spreads).map(spread)] : []));
   replace(byId("part-cards"), ...own.filter((figure) => divisionOf(figure) === by && figure.filter === pipeline).map(partCard));
+}
+
+// Where the best model does worst, over all tasks; each number leads to the documents.
+const WEAKEST = 3;
+
+function weakest(pipeline) {
+  const [best] = order();
+  const parts = data.figures.filter((figure) => figure.kind === "part" && figure.by === "type" && figure.filter === pipeline);
+  const found = parts.map((figure) => ({ figure, row: figure.rows.find((row) => row.model === best) })).filter(({ row }) => row);
+  found.sort((one, other) => one.row.value - other.row.value);
+  const show = ({ figure, row }) => button(`${figure.task}, ${say("part_type", { x: figure.part })}: ${fixed(row.value)}`, () => {
+    go({ a: best, b: "", outcome: "wrong", task: figure.task, type: figure.part, search: "", doc: "" });
+    byId("samples").scrollIntoView();
+  }, { class: "link" });
+  return found.length ? [element("span", {}, dot(best), say("weakest", { model: best })), ...found.slice(0, WEAKEST).map(show)] : [];
 }
 
 function partCard(figure) {

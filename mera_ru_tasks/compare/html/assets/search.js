@@ -9,7 +9,8 @@ async function unpack() {
   for (let place = 0; place < packed.length; place += 1) packed[place] = characters.charCodeAt(place);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const unpacked = new TextDecoder("utf-16le").decode(await new Response(stream).arrayBuffer());
-  const { answer_fields: fields, documents, strings } = JSON.parse(unpacked);
+  const [rest, ...strings] = unpacked.split("\0");
+  const { answer_fields: fields, documents } = JSON.parse(rest);
   samples.strings = strings;
   samples.documents = documents.map((document) => {
     const answers = document.answers.map((values) => Object.fromEntries(fields.map((field, place) => [field, values[place]])));

@@ -430,6 +430,12 @@ def test_marks_have_a_legend_and_the_models_colours(open_report):
 def test_tables_sort_with_their_heads_in_sight(open_report, comparison):
     page = open_report().page
     page.locator("#all-numbers summary").click()
+    lines = page.locator("#numbers tbody tr").evaluate_all(
+        "all => all.map(one => [...one.cells].map(td => td.textContent))"
+    )
+    for (metric, name), ranked in rankings(comparison).items():
+        assert [line[3] for line in lines if line[:3] == ["riddles_sample", metric, name]] in ([], ranked)
+    assert "<" in page.inner_text("#numbers")
     head = page.locator("#numbers thead th", has_text="Score")
     for direction, ordering in (("ascending", False), ("descending", True)):
         head.locator("button").click()

@@ -196,11 +196,16 @@ function renderNumbers() {
     ["n", (row) => row.score.n, counted], ["chance_level", (row) => row.chance, (value) => fixed(value)],
     ["difference_short", (row) => (row.difference ? row.difference.value : null), (value, row) => (value === null ? (row.why_not ? say("not_compared") : "") : signed(value))],
     ["interval", (row) => (row.difference ? row.difference.low : null), (low, row) => (row.difference ? interval(row.difference) : "")],
-    ["p", (row) => (row.difference ? row.difference.p : null), (value) => (value === null ? "" : fixed(value))],
-    ["holm", (row) => (row.difference ? row.difference.p_holm : null), (value) => (value === null ? "" : fixed(value))],
+    ["p", (row) => (row.difference ? row.difference.p : null), (value) => (value === null ? "" : probability(value).replace("= ", ""))],
+    ["holm", (row) => (row.difference ? row.difference.p_holm : null), (value) => (value === null ? "" : probability(value).replace("= ", ""))],
   ].slice(0, data.baseline === null ? 8 : 12);
   const { column, down } = numbersOrder;
-  const rows = [...ALL_ROWS];
+  // At first by measure, and in each from the best model to the worst.
+  const measureOf = (row) => JSON.stringify([row.task, row.metric, row.filter]);
+  const measures = [...new Set(ALL_ROWS.map(measureOf))];
+  const rank = (row) => data.rankings.find((one) => measureName(one) === measureName(row)).models.indexOf(row.model);
+  const places = ALL_ROWS.map((row) => [measures.indexOf(measureOf(row)), rank(row), row]);
+  const rows = places.sort((one, other) => one[0] - other[0] || one[1] - other[1]).map(([, , row]) => row);
   if (column >= 0) {
     const [, value, show] = columns[column];
     const compare = show ? byNumber : byText;

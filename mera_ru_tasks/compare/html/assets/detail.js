@@ -111,9 +111,10 @@ function renderDetail() {
   if (isOther) detail.scrollTop = 0;
   if (isOther && page.doc && isNarrow()) byId("samples").scrollIntoView();
   // Every place is measured before any box scrolls, so that the page is laid out once.
-  const boxes = [...detail.querySelectorAll(".response")].map((one) => {
+  const boxes = [...detail.querySelectorAll(".box")].map((one) => {
     const sought = one.querySelector(".hit") || one.querySelector(".clause");
-    return [one, sought ? sought.offsetTop - one.clientHeight / 2 : one.scrollHeight];
+    const end = one.classList.contains("response") ? one.scrollHeight : 0;
+    return [one, sought ? sought.offsetTop - one.clientHeight / 2 : end];
   });
   for (const [one, place] of boxes) one.scrollTop = place;
 }

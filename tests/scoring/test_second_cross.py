@@ -1,9 +1,4 @@
-"""A second cross, written after the last change of the extraction, which was not tuned on it.
-
-`OPEN` names the tails that are judged wrongly. They count the same in every place, too.
-"""
-
-from collections import defaultdict
+"""A second cross, in other words than the first."""
 
 from tests.scoring.test_cross import Base, cross
 from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, flexible
@@ -66,12 +61,12 @@ BASES = [
     Base(PHRASE, "самовар", "чайник"),
 ]
 CASES = list(cross(WRONG, RIGHT, BASES))
-OPEN = {"Подошёл бы и {o}.", "Вариант {o} явно лишний.", "Обращайтесь ещё!"}
 
 
-def test_every_other_tail_is_judged_by_the_policy_and_all_alike_in_every_place():
-    verdicts = defaultdict(set)
-    for base, tail, _, response, right in CASES:
-        verdicts[tail, base].add(flexible(base.answer_format, base.answer, response)["exact_match"] == right)
-    assert {len(found) for found in verdicts.values()} == {1}
-    assert {tail for (tail, _), found in verdicts.items() if found != {True}} == OPEN
+def test_every_tail_counts_the_same_in_every_place():
+    missed = [
+        response
+        for base, _, _, response, right in CASES
+        if flexible(base.answer_format, base.answer, response)["exact_match"] != right
+    ]
+    assert missed == []

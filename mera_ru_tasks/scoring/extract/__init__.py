@@ -15,31 +15,21 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
+from mera_ru_tasks.scoring.extract import options, preparation
 from mera_ru_tasks.scoring.extract.clauses import BULLET, Clause, Mention, kinds_of, objection_in, sentences_of
-from mera_ru_tasks.scoring.extract.options import (
-    Answer,
-    answer_of_lines,
-    items_of,
-    letter_mention,
-    letters_at_head,
-    letters_given_by,
-)
+from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, letter_mention
 from mera_ru_tasks.scoring.extract.phrases import bare_phrase, phrase_mention, phrase_of_lines, unit_of_lines
-from mera_ru_tasks.scoring.extract.preparation import (
-    LIMIT,
-    after_announcement,
-    clean,
-    drop_reasoning,
-    lines_of,
-    opening_mark,
-)
-from mera_ru_tasks.scoring.normalize import WORD, fold, is_longer, normalize, without_invisible
+from mera_ru_tasks.scoring.extract.preparation import after_announcement, clean, drop_reasoning, lines_of, opening_mark
+from mera_ru_tasks.scoring.normalize import WORD, fold, without_invisible
 
 __all__ = ["Extraction", "after_announcement", "drop_reasoning", "extract_answer", "opening_mark"]
 
-_LATIN = re.compile("[A-Za-z]")
+# An answer of letters as the prompt asks for it, which needs no further step.
+_PLAIN, _SEPARATORS = re.compile(r"[\s*]{0,9}([А-ЯЁ](?:[;,] ?[А-ЯЁ]){0,9})[.\s*]{0,9}$"), frozenset(";, ")
 _BEFORE_REASON = re.compile(r",? (?=потому|поскольку|так как|ведь)")
 _LONGEST_CLOSING = 300
+_BRACKET = re.compile(r" \([^()]*\)\.?$")
+_NOT_BUT = re.compile(r"[\s*]*не [^,.\n]{1,40}, а ")
 _LIST_SIGN = re.compile("[,;/]")
 # Separators between a letter and its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
 _LABEL = re.compile(r"[.):]|[ ]?[—–-] ?(?=\"?[А-ЯЁA-Z])")
@@ -84,9 +74,10 @@ def extract_answer(response: str, answer_format: AnswerFormat, *, options: Seque
 def _read(text: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
     """Extract the answer at the start of a text."""
     choices = answer_format.choices
-    if choices and not answer_format.with_phrase and (found := _plain_letters(text, choices)):
-        return _canonical(found, "", text, answer_format)
-    lines = lines_of(clean(text))
+    plain = None if answer_format.with_phrase else _PLAIN.match(text)
+    if plain and (letters := set(plain[1]) - _SEPARATORS) <= set(choices):
+        return _canonical(list(letters), "", text, answer_format)
+    lines = lines_of(clean(_NOT_BUT.sub("", text) if _NOT_BUT.match(text) else text))  # «не А, а Б»
     if not lines:
         return Extraction("", "no-answer")
     if not choices:
@@ -103,19 +94,12 @@ def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat)
     if answer.code:
         return Extraction("", answer.code, clause)
     choices, phrase = answer_format.choices, answer.phrase
-    parts = {fold(part) for part in (phrase, *_LIST_SIGN.split(phrase))} - {""} if phrase else ()
-    given = frozenset(answer.letters).union(parts)
+    given = frozenset(answer.letters).union(map(fold, _LIST_SIGN.split(phrase))) - {""}
 
     def mention_in(mentioning: Clause) -> Mention:
         letters = letter_mention(mentioning, choices) if choices else Mention()
-        if choices and not answer_format.with_phrase:
-            return letters
-        named = phrase_mention(mentioning, given)
-        if not letters.candidates:
-            return named
-        return letters._replace(
-            statement=letters.statement or named.statement, alone=letters.alone or (letters.first and named.statement)
-        )
+        is_whole = letters.candidates or (choices and not answer_format.with_phrase)
+        return letters if is_whole else phrase_mention(mentioning, given)
 
     objection = objection_in(answer.rest, given, mention_in)
     if objection is None:
@@ -134,56 +118,36 @@ def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: 
     return Extraction("; ".join([*distinct, phrase] if phrase else distinct), "given", clause)
 
 
-def _plain_letters(text: str, choices: str) -> list[str]:
-    """Return the letters of a text that contains nothing else, as the leaderboard extracts them; otherwise none.
-
-    Latin letters are not accepted: in `A; Е` the leaderboard would drop the English article.
-    """
-    text = text.strip()
-    if len(text) > LIMIT or is_longer(text, len(choices)) or "~~" in text:
-        return []
-    found = [word.upper() for word in normalize(text).split()]
-    good = not _LATIN.search(text) and all(len(letter) == 1 and letter in choices for letter in found)
-    return found if good and found == sorted(set(found), key=choices.index) else []
-
-
 def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
     """Extract from a response without an announcement: its first or last paragraph, or a closing sentence."""
     lines = lines_of(clean(visible))
     if lines and _begins_with_answer(lines, answer_format):
         return _read(visible, answer_format, texts)
-    closing = clean(visible[-LIMIT:])
+    closing = clean(visible[-preparation.LIMIT :])
     sentence = next((sentence for sentence, _ in reversed([*sentences_of(closing)])), "")
     if len(sentence) > _LONGEST_CLOSING:
         return Extraction("", "no-answer")
     if answer_format.choices:
-        answer = letters_given_by(sentence, answer_format.choices)
+        answer = options.letters_given_by(sentence, answer_format.choices)
         return _without_objection(answer, sentence, answer_format) if answer.letters else Extraction("", "no-answer")
-    else:
-        last = closing.rsplit("\n\n")[-1].strip()
-        phrase = "" if "\n" in last else bare_phrase(last)
-        is_statement = next(kinds_of(sentence), "") in ("lead", "addition") or sentence.lower().startswith("это ")
-        phrase = phrase or (bare_phrase(_BEFORE_REASON.split(sentence)[0]) if is_statement else "")
-    return Extraction(phrase, "given", sentence) if phrase else Extraction("", "no-answer")
+    last = closing.rsplit("\n\n")[-1].strip()
+    is_statement = next(kinds_of(sentence), "") in ("lead", "addition") or sentence.lower().startswith("это ")
+    statement = _BEFORE_REASON.split(sentence)[0] if is_statement else ""
+    phrase = (bare_phrase(last) if "\n" not in last else "") or bare_phrase(statement)
+    return Extraction(phrase, "given" if phrase else "no-answer", sentence if phrase else "")
 
 
 def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bool:
     """Return True if the first line is only an answer, or one letter with a label and text, but not a sentence."""
     line, below = BULLET.sub("", lines[0]), lines[1] if len(lines) > 1 else ""
     if not answer_format.choices:
-        return not below and bool(bare_phrase(line))
-    run = letters_at_head(line, answer_format.choices)
-    if run is None or not run.letters:
+        return not below and bool(bare_phrase(_BRACKET.sub("", line)))
+    run = options.letters_at_head(line, answer_format.choices)
+    if not run.letters:
         return False
     if not WORD.search(run.rest):
         # If a line break splits prose after «В», the text continues in lower case.
         return not below[:1].islower() or next(kinds_of(below), "") == "reason"
     if len(run.letters) > 1:
         return ";" in line[: -len(run.rest)]  # no sentence begins like «А; Е»
-    label = (_LABEL_OF_UNIT if answer_format.with_phrase else _LABEL).match(run.rest)
-    first = WORD.search(line)
-    if run.led or label is None or first is None or (label[0] == "," and run.letters == ["А"]):  # «А, понятно»
-        return False
-    is_followed = not below or label[0] == ";" or next(kinds_of(below), "") == "reason"
-    is_label = first[0].isupper() or label[0] == ")"
-    return is_label and (is_followed or bool(items_of(below, answer_format.choices, {})))
+    return (_LABEL_OF_UNIT if answer_format.with_phrase else _LABEL).match(run.rest) is not None

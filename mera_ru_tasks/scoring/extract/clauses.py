@@ -8,6 +8,7 @@ of words serves every answer format and every position of a clause.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -17,36 +18,35 @@ from mera_ru_tasks.scoring.normalize import WORD
 # Each word has one kind; a word outside the table is content. `*` matches any ending.
 _TABLE = {
     # Words that deny: alone («неверно»), or before an approving word («не подходит»).
-    "negation": "не ни not нельзя вряд",
-    "denial": "неверн* неверен неправильн* некорректн* ошибоч* ошибка ошибкой ложн* ложь исключ* отпада* отброс* "
-    "противореч* false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
-    "approval": "подход* подойд* подойти соответств* годит* верен верн* правильн* корректн* true correct right да yes "
-    "✅ ✔ ✓ ☑",
+    "negation": "не ни not нельзя вряд чем кроме",
+    "denial": "хуже менее ловушк* ошибоч* ошибка ошибкой ложн* ложь исключ* отпада* "
+    "отбр* отмета* откл* противореч* false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
+    "approval": "подход* подой* подош* год* соответств* верен верн* прав* корректн* true correct да ✅ ✔ ✓ ☑",
     # Words that retract a statement, or turn to something else.
-    "retraction": "передума* ошибся ошиблась исправл* поправ* меняю стоп погоди* подожди* отмена виноват беру "
-    "постой* ой упс wait oops correction неправ отказыва* пересмотр*",
-    "turn": "хотя впрочем точнее вернее правильнее все-таки actually лучше извини* прости* прощения sorry деле "
-    "скорее вместо",
+    "retraction": "передума* ошибся ошиблась исправл* поправ* меняю стоп погоди* подожди* отмена беру отказыва* ой упс "
+    "пересмотр*",
+    "turn": "пусть хотя впрочем все-таки все-же actually извини* sorry деле",
     # Words that add another answer to the first, or refer to other answers.
     "or": "или либо or",
-    "addition": "возмож* вероятн* может наверн* также тоже еще альтернатив* запасн* maybe perhaps also alternat*",
-    "others": "остальн* други* друго* другая второ* вторая",
-    "narrowing": "только only",
+    "addition": "вдруг возмож* вероятн* мож* мог* допус* наверн* также тоже еще альтернатив* alternat* запасн*",
+    "others": "other else rest second остальн* други* друго* другая второ* вторая",
+    "narrowing": "только",
     # Words around an answer that do not change it.
-    "lead": "я ну можно стоит думаю считаю полагаю кажется похоже видимо всего конечно итак таким "
-    "образом поэтому итог* вот мне окончательн* финальн* мой хм так что so the is my final вношу по-моему",
-    "link": "но однако и а в на к бы же быть был* будет явля* выбира* выбра* ответить самом именно все "
-    "следующ* сразу больше and of то это*",
-    "choice": "ответ ответом вариант* фраз* текст* букв* продолжени* отгадк* слов* языков* единиц* answer* option* "
-    "choice верси*",
-    "topic": "вопрос* загадк* формулировк* смысл*",
+    "lead": "я ну думаю кажется похоже всего таким увы почти просто тогда уж уверен* образом итог* вердикт вот мне мой "
+    "хм так что so the is my final по-моему",
+    "link": "здесь тут одно но однако и а в на к бы же быть был* явля* следующ* самом именно все сразу and of то это* "
+    "такой всем виду",
+    "choosing": "ответом выбор выбра* выбер* выбир* ответи* назов* взя* возьм*",
+    "choice": "кандидат* ответ вариант* фраз* текст* букв* слов* языков* единиц* верси* answer*",
+    "topic": "описан* ошиб* вопрос* загадк* формулиров* смысл* контекст* детал* логик* услови* значени* автор* словар* "
+    "вывод* тракто* вниман* обоснован*",
     # Words showing that a clause does not state the answer.
-    "condition": "если if would",
-    "seeming": "сначала показ* казал* подум* думал* перв*",
+    "condition": "если чтобы if",
+    "seeming": "сначала поначалу покаж* показал* казал* подумал* подумать думал* первы*",
     "example": "пример*",
-    "reason": "потому поскольку ведь пояснени* объяснени* комментари* because",
-    "pronoun": "он она его кто когда котор* как",
-    "closing": "спасибо удачи готово end done user assistant system model",
+    "reason": "потому поскольку ведь пояснени* объяснени*",
+    "pronoun": "он котор* как",
+    "closing": "пожалуйста можете готов* помочь спасибо надеюсь желаю удачи",
 }
 _EXACT = {word: kind for kind, words in _TABLE.items() for word in words.split() if word[-1] != "*"}
 _STEMS = re.compile(
@@ -56,16 +56,17 @@ _STEMS = re.compile(
         if "*" in words
     )
 )
-# Kinds of words with which a clause can refer to an answer, and a quick search for those that retract it.
-TELLING = frozenset({"denial", "approval", "retraction", "turn", "or", "addition", "others", "narrowing"})
-_BEFORE_ANSWER = "вариант|ответом|верси|выбира|выбер"  # nouns and verbs right before an answer
-ANSWER = re.compile(_BEFORE_ANSWER)
-TELLING_STEM = re.compile(
-    "|".join([_BEFORE_ANSWER, *(word.strip("*") for word in _TABLE["retraction"].split() if len(word) > 3)])
+# Words that a clause may use to give an answer, known by their endings: comparatives, and verbs of the speaker.
+_ENDINGS = re.compile(
+    r"(?P<turn>\w+(?:[тчвсбьжн]н|[чвлрб]|ст)ее$|\w+[ьч]ше$)|(?P<speaker>\w+(?:[аялн]ю|[жчшщ]у|[ая]ем|[еи]мся|[юу]с[ья])$)|"
+    r"(?P<lead>(?!не)\w{4,}(?:[внтжрьчсл]но|стью|-то|-ка)$)"
 )
+ANSWER = re.compile("вариант|верси")
 # Marks that count as a word; a hyphenated word is one word.
 MARK = re.compile("[✅✔✓☑❌✗✘✖❎🚫]")
-_TOKEN = re.compile(rf"{WORD.pattern}(?:-{WORD.pattern})*|{MARK.pattern}")
+_TOKEN = re.compile(rf"[Вв]с[её] же|{WORD.pattern}(?:-{WORD.pattern})*|{MARK.pattern}")
+# After these words a clause only mentions an option: «в тексте Б».
+PREPOSITION = re.compile("(?:[восу]|[всо]о|об|из|под?|при|про|от|до|для|без|после|перед|среди|через)$", re.IGNORECASE)
 # The start of a list item in cleaned text.
 BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])\s+")
 
@@ -75,10 +76,14 @@ def kind_of(word: str) -> str:
     """Return the kind of a word in any case: `number`, a kind of the table, or empty for content."""
     if word.isdigit():
         return "number"
-    word = word.lower().replace("ё", "е")
+    word = word.lower().replace("ё", "е").replace(" ", "-")
+    first, _, second = word.partition("-")
+    word = first if first == second else word  # «нет-нет»
     if word in _EXACT:
         return _EXACT[word]
-    stem = _STEMS.match(word)
+    if word.startswith("не") and kind_of(word[2:]) == "approval":
+        return "denial"  # «неверно»
+    stem = _STEMS.match(word) or _ENDINGS.match(word)
     return (stem.lastgroup or "") if stem else ""
 
 
@@ -97,18 +102,23 @@ _SENTENCE_END = re.compile(
     r"([.!?…\n()\[\]](?:(?<!\.)[!?…\n()\[\]]*|(?<=\.)(?:\.+|(?:(?<=[^\W_]{2}\.)|(?<=[^\w\s]\.)|(?<=[А-ЯA-Z\d]\.))(?=\s|$))))"
 )
 _CLAUSE_END = re.compile(
-    r"(,(?= )(?!(?<=\b[А-ЯA-Z],) [А-ЯA-Z]\b)|;(?<!\b[А-ЯA-Z];)|:| [—–-]+(?= )| (?=(?:но|однако) ))"
+    r"(,(?= )(?!(?<=\b[А-ЯA-Z],) [А-ЯA-Z]\b)|;(?<!\b[А-ЯA-Z];)|:| [—–-]+(?= )| (?=(?:но|однако|является) ))"
 )
 # The label of an option: `А) …` anywhere, `А. …` at the start of a line.
 _LABEL = re.compile(r"[.)] (?:(?<=^[^\W\d_]. )|(?<=\n[^\W\d_]. )|(?<=\n- [^\W\d_]. )|(?<=[.,;!?] [^\W\d_]\) ))")
-_HYPOTHETICAL = re.compile("если .*бы |if .*would ")
+_HYPOTHETICAL = re.compile("если бы |if .*would ")
+_LATIN = re.compile("[A-Za-z]")
+# «Исключаем лишнее», «нет сомнений», «ошибка в том»: with an object these words deny something else.
+_NEEDS_OBJECT = re.compile("нет|no|ошибо?ч?ка|.*(?:[еи]м|ю|л[аи]?|ть)$")
 _DASHES = frozenset(":—–-")
-_NO = ("нет", "no")
-# A longer sentence matters only with a single capital, a retraction, or a relevant word near its start.
-_SHORT, _LONG, _FIRST = 20, 120, 60
+# A longer sentence without a single capital matters to letters only if it denies or retracts something near its start.
+_SHORT, _FIRST = 20, 80
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
+# With words of these kinds, «но …» denies what was named before it. Others may stand between «не» and what it denies.
+_SAYING = frozenset({"", "topic", "negation", "denial"})
+_BETWEEN = frozenset({"negation", "lead", "link", "choice", "choosing", "speaker", "addition"})
 # Words of these kinds show that a clause gives the candidates it names.
-_GIVING = frozenset({"turn", "addition", "approval", "or"})
+GIVING = frozenset({"turn", "addition", "approval", "or", "speaker", "choosing"})
 
 
 class Clause(NamedTuple):
@@ -121,17 +131,16 @@ class Clause(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """The candidates that a clause names: letters or folded phrases.
+    """The candidates that a clause names, letters or folded phrases, and the number of the first one's word.
 
-    `statement` is True if the clause could give them, since it says nothing else; `alone` if it gives them even without
-    such a word, unless the sentence says more; `first` if it begins with one of them; `closed` for letters.
+    `stated` is True if the clause gives them when a word says so; `alone` if it gives them without such a word, unless
+    the sentence says more.
     """
 
     candidates: frozenset[str] = frozenset()
-    statement: bool = False
+    stated: bool = False
     alone: bool = False
-    first: bool = False
-    closed: bool = False
+    number: int = 0
 
 
 class Objection(NamedTuple):
@@ -160,11 +169,26 @@ def clauses_of(sentence: str) -> list[Clause]:
     """Split a sentence into its clauses, without those that have no words."""
     pieces = [*_CLAUSE_END.split(sentence), ""]
     parts = ((text, tokens_of(text), sign.strip()[:1]) for text, sign in zip(pieces[::2], pieces[1::2], strict=True))
-    clauses = [Clause(text, words, [kind_of(word[0]) for word in words], sign) for text, words, sign in parts if words]
-    for _, _, kinds, _ in clauses:
-        for number in range(len(kinds) - 1):
-            if kinds[number] == "negation" and kinds[number + 1] == "denial":
-                kinds[number : number + 2] = ["addition", "addition"]  # «не исключено»
+    clauses = [
+        Clause(text, words, [kind_of(word[0]) or ("lead" if _LATIN.match(word[0]) else "") for word in words], sign)
+        for text, words, sign in parts
+        if words
+    ]
+    for _, words, kinds, _ in clauses:
+        for number, kind in enumerate(kinds):
+            word = words[number][0].lower()
+            content = (
+                kinds if word == "нет" else [""] * (word == "no" and number + 1 < len(kinds)) or kinds[number + 1 :]
+            )
+            first = kinds.index("negation") if "negation" in kinds[:number] else number
+            if first == number - 1 and (kind == "approval" or word in ("так", "то")):
+                kinds[first : number + 1] = ["denial", "link"]  # «не подходит»
+            elif first < number and kind == "denial" and _BETWEEN.issuperset(kinds[first:number]):
+                kinds[first : number + 1] = ["addition"] * (number + 1 - first)  # «не исключено», «не могу исключить»
+            elif kind == "denial" and ("" in content or (word == "no" and content)) and _NEEDS_OBJECT.match(word):
+                kinds[number] = "negation"
+            elif kind == "topic" and number and PREPOSITION.match(words[number - 1][0]):
+                kinds[number] = "link"  # «по смыслу»
     return clauses
 
 
@@ -184,27 +208,19 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
         stance = _Stance(given, before, mention_in)
         objection = stance.of(sentence)
         before = stance.last or before
-        if objection is None or (
-            objection.code == "joined" and in_brackets and (number or (names and sentence[1:].isalpha()))
-        ):
-            continue
-        if objection.code != "joined":
+        if objection is not None and objection.code != "joined":
             return objection
-        joined = joined or objection
+        is_explanation = in_brackets and (number or (names and sentence[1:].isalpha()))  # «самовар (прибор)»
+        joined = joined or (None if is_explanation else objection)
     return joined
 
 
 def _may_tell(sentence: str, names: bool) -> bool:
-    """Return False if a sentence certainly does not affect an answer, like most sentences of an explanation.
-
-    «не» retracts something only before names («не мост»), and in «не так» and «не то».
-    """
-    if len(sentence) <= _SHORT or _CAPITAL.search(sentence):
+    """Return False if a sentence certainly does not affect an answer, like most sentences of an explanation."""
+    if names or len(sentence) <= _SHORT or _CAPITAL.search(sentence):
         return True
-    kinds = set(map(kind_of, WORD.findall(sentence[:_FIRST] if len(sentence) > _LONG else sentence)))
-    lowered = sentence.lower()
-    denies = "negation" in kinds and (names or "не т" in lowered)
-    return denies or not TELLING.isdisjoint(kinds) or TELLING_STEM.search(lowered) is not None
+    kinds = set(map(kind_of, _TOKEN.findall(sentence, 0, _FIRST)))
+    return bool(kinds & {"denial", "retraction"}) or {"negation", "approval"} <= kinds or "не т" in sentence  # «не так»
 
 
 class _Stance:
@@ -219,40 +235,50 @@ class _Stance:
 
     def of(self, sentence: str) -> Objection | None:
         """Return the sentence's objection; None if it has none."""
-        clauses = clauses_of(sentence)
         if _HYPOTHETICAL.search(sentence.lower()):
             return None
-        seeming = announced = explains = closes = False
+        seeming = seemed = announced = explains = closes = negated = False
         code, others, alone, denied = "", frozenset[str](), frozenset[str](), frozenset[str]()
-        for clause, following in zip(clauses, [*clauses[1:], None], strict=False):
+        for clause, following in itertools.pairwise([*clauses_of(sentence), Clause("", [], [])]):
             mention = self.mention_in(clause)
-            seeming = seeming and clause.tokens[0][0].lower() not in ("но", "однако")
-            seeming = seeming or ("seeming" in clause.kinds and "condition" not in clause.kinds)
-            explains = explains or "reason" in clause.kinds
-            if "retraction" in clause.kinds and "" not in clause.kinds[: clause.kinds.index("retraction")]:
-                return Objection("retracted", sentence)
+            kinds, words = set(clause.kinds), clause.text.lower().split()
+            is_contrast = words[0] in ("но", "однако")
+            seeming = ("seeming" in kinds and "condition" not in kinds) or (seeming and not is_contrast)
+            explains = explains or "reason" in kinds
+            seemed = seemed or ("seeming" in kinds and not mention.candidates & self.given)
+            retracts = "retraction" in kinds and "negation" not in kinds and not (seemed and is_contrast)
+            before = clause.kinds[: clause.kinds.index("retraction")] if retracts else []
+            if retracts and ("я" in words or {"", "topic"}.isdisjoint(before)):
+                return Objection("retracted", sentence)  # but not «автор ошибся», «я не ошибся»
+            if is_contrast and "speaker" not in kinds and not _SAYING.isdisjoint(kinds):
+                denied |= self.last
+            negated = "negation" in kinds or (negated and words[0] in ("что", "чтобы"))
             targets = self._denied_by(clause, mention, following)
-            if targets is not None:
-                if targets & self.given:
-                    return Objection("denied", sentence)
-                denied |= targets
-            elif "condition" in clause.kinds:
-                announced = announced or "turn" in clause.kinds  # «если точнее, то …»
+            if targets & self.given:
+                return Objection("denied", sentence)
+            if "condition" in kinds:
+                announced = announced or "turn" in kinds  # «если точнее, то …»
+            elif negated or "denial" in kinds:
+                denied |= targets | mention.candidates
             elif not seeming:
-                gives = announced or not _GIVING.isdisjoint(clause.kinds)
-                if mention.candidates < self.given and mention.statement and "narrowing" in clause.kinds:
+                gives = announced or not GIVING.isdisjoint(kinds)
+                if mention.candidates < self.given and mention.stated and "narrowing" in kinds:
                     return Objection("narrowed", sentence)
                 other = mention.candidates - self.given
-                if other and mention.statement and gives:
+                if other and mention.stated and gives:
                     others |= other
-                    code = code or ("joined" if "or" in clause.kinds else "another")
+                    code = code or ("joined" if "or" in kinds else "another")
                 elif mention.alone:
                     alone |= other
-                    closes = mention.closed and following is None and len(other) == 1
-                is_heading = "choice" in clause.kinds and not {"others", "addition"}.isdisjoint(clause.kinds)
-                announced = announced or (gives and "" not in clause.kinds) or is_heading
-            is_defined = clause.sign in _DASHES and following is not None and "" in following.kinds  # «дыра — кратер»
-            self.says_more |= is_defined if mention.alone else "" in clause.kinds
+                    closes = not following.kinds and {len(candidate) for candidate in other} == {1}
+                is_heading = "choice" in kinds and not {"others", "addition"}.isdisjoint(kinds)
+                ends_open = clause.sign in _DASHES
+                announced |= (
+                    (gives and (ends_open or "" not in kinds)) or is_heading or (ends_open and "ответ" in words)
+                )
+            is_defined = clause.sign in _DASHES and "" in following.kinds  # «дыра — кратер»
+            is_aside = "condition" in kinds or (clause.sign == "," and len(words) < 3 and not mention.candidates)
+            self.says_more |= "closing" in kinds or (is_defined if mention.alone else "" in kinds and not is_aside)
             self.last = mention.candidates or self.last
         if others - denied:
             return Objection(code, sentence, others - denied)
@@ -260,41 +286,22 @@ class _Stance:
         is_given = alone and not explains and (closes or not self.says_more)
         return Objection("joined", sentence, alone) if is_given else None
 
-    def _denied_by(self, clause: Clause, mention: Mention, following: Clause | None) -> frozenset[str] | None:
-        """Return the candidates that a clause denies, which may all be irrelevant; None if it denies nothing."""
-        if "denial" not in clause.kinds and "negation" not in clause.kinds:
-            return None
-        for number, kind in enumerate(clause.kinds):
-            word = clause.tokens[number][0].lower()
-            next_kind = clause.kinds[number + 1] if number + 1 < len(clause.kinds) else ""
-            if kind == "denial" and (number == 0 or clause.kinds[number - 1] != "negation"):
-                if (word in _NO and "" in clause.kinds) or (word == "ошибка" and number + 1 < len(clause.kinds)):
-                    continue  # «нет сомнений», «ошибка в том, что …»
-                if (
-                    word in _NO
-                    and following is not None
-                    and following.kinds[:2] in (["negation", ""], ["negation", "link"])
-                ):
-                    return frozenset()  # «нет, не Б»
-            elif kind != "negation" or number + 1 == len(clause.kinds):
-                continue
-            elif next_kind in ("lead", "link") and mention.candidates:
-                return mention.candidates  # «не стоит выбирать Б»
-            elif next_kind not in ("approval", "addition") and clause.tokens[number + 1][0] not in ("так", "то"):
-                text = clause.text[clause.tokens[number].end() :]
-                targets = self.mention_in(Clause(text, tokens_of(text), clause.kinds[number + 1 :]))
-                if targets.first:
-                    return targets.candidates  # «не Б», «а не мост»
-                continue
-            if mention.candidates:
-                return mention.candidates
-            if following is not None and clause.sign in _DASHES and _GIVING.isdisjoint(following.kinds):
-                below = self.mention_in(following).candidates
-                if below and word not in _NO:
-                    return below  # «не подходят: Б, В»
-            if self.last:
-                return self.last
-            if "" in clause.kinds[:number] or "others" in clause.kinds or self.says_more:
-                return frozenset()
-            return self.before or self.given
-        return None
+    def _denied_by(self, clause: Clause, mention: Mention, following: Clause) -> frozenset[str]:
+        """Return the candidates that a clause denies."""
+        kinds, words = clause.kinds, clause.text.lower().split()
+        if "negation" in kinds and _BETWEEN.issuperset(kinds[kinds.index("negation") + 1 : mention.number]):
+            return mention.candidates if mention.number > kinds.index("negation") else frozenset()  # «не вариант Б»
+        if "denial" not in kinds or mention.candidates:
+            return mention.candidates if "denial" in kinds else frozenset()
+        if words[0] == "нет" and "negation" in following.kinds:
+            return frozenset()  # «нет, это не Б»
+        lists = clause.sign in _DASHES and GIVING.isdisjoint(following.kinds) and not _NEEDS_OBJECT.fullmatch(words[0])
+        if lists and (below := self.mention_in(following).candidates):
+            return below  # «не подходят: Б, В»
+        if words[0] == "что" and "это" in words:
+            return self.before or self.given  # «видно, что это не подходит»
+        is_content_before = "" in kinds[: kinds.index("denial")] and "я" not in words
+        is_of_others = "others" in kinds or kinds.count("denial") > 1 or "бы" in words
+        if self.last or self.says_more or is_content_before or is_of_others:
+            return self.last
+        return self.before or self.given

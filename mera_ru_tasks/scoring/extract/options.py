@@ -7,155 +7,22 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mera_ru_tasks.scoring.extract.clauses import (
-    BULLET,
-    MARK,
-    Clause,
-    Mention,
-    kind_of,
-    kinds_of,
-    sentences_of,
-    tokens_of,
-)
+from mera_ru_tasks.scoring.extract import clauses
+from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, kind_of, kinds_of, sentences_of, tokens_of
 from mera_ru_tasks.scoring.normalize import LOOK_ALIKES, WORD, fold
 
-_LEADING = frozenset({"lead", "choice", "approval", "link", "narrowing", "addition"})
+_LEADING = frozenset({"lead", "speaker", "choice", "approval", "link", "narrowing", "addition"})
 # Single letters that are also words, and those that abbreviate a word before a name: «г. Тверь».
 _ONE_LETTER_WORDS, _ABBREVIATIONS = frozenset("АВИОУКСЯI"), frozenset("гд")
 # Kinds of words before which «А» is a letter rather than a conjunction: «А тоже подходит».
 _JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
-# After these words a clause only mentions an option: «в тексте Б».
-_ABOUT = re.compile("в|на|с|про|об?|от|у|из|для|кроме", re.IGNORECASE)
 # One letter, the separators between two letters of an answer, and a sequence of letters.
 _ONE = re.compile(r"(?<![^\W_])(?!(?:и|and|а также)\b)[^\W\d_](?![^\W_]|[\u0300-\u036f])", re.IGNORECASE)
 _OPEN, _CLOSE = r"[\s\"'{<]{0,4}(?:[(\[](?= ?[^\W\d_] ?[)\]]) ?)?", r"[\s\"')\]}>]{0,4}"
 _BETWEEN = rf"{_CLOSE}(?:(?:\.?[;,]|[/|&+•、]){_OPEN})?(?:(?:и|and|а также)\b)?{_OPEN}"
 _RUN = re.compile(rf"(?:и\b{_OPEN})?{_ONE.pattern}(?:{_BETWEEN}{_ONE.pattern})*", re.IGNORECASE)
-_CAPITAL = re.compile(r"[А-ЯA-ZΑ-Ωбгде](?<![^\W_].)(?<![бгде](?=[.-]))(?![^\W_]|[\u0300-\u036f]|-\w)")
-
-
-class Run(NamedTuple):
-    """Letters at the start of a line, empty if one is out of range; the rest; True if lead-in words precede them."""
-
-    letters: list[str]
-    rest: str
-    led: bool
-
-
-def letters_at_head(line: str, choices: str) -> Run | None:
-    """Extract option letters at the start of a line, after words such as «вариант»; None if there are none."""
-    word, led = WORD.search(line), False
-    while word is not None and _leads(line, word):
-        word, led = WORD.search(line, word.end()), True
-    if word is None:
-        return None
-    if 1 < len(word[0]) <= len(choices) and word[0].isupper() and not WORD.search(line, word.end()):
-        joined = list(word[0].translate(LOOK_ALIKES))  # «АЕ»
-        is_answer = joined == sorted({*joined} & {*choices}, key=choices.index)
-        return Run(joined, line[word.end() :], led) if is_answer else None
-    run = _RUN.match(line, word.start())
-    letters: list[str] = []
-    end = word.start()
-    for place in _ONE.finditer(line, run.start(), run.end()) if run else ():
-        letter = as_letter(place[0], choices)
-        if letter is None or _is_word(line, place, letter):
-            break
-        if not letter:
-            if letters and line[end : place.start()].strip() == ")":
-                break  # the option's text: «Б) Я у неё…»
-            return Run([], "", led)
-        letters.append(letter)
-        end = place.end()
-    return Run(letters, line[end:], led) if letters else None
-
-
-def _leads(line: str, word: re.Match[str]) -> bool:
-    """Return True if a word only leads in to the letters: «вариант», «и», «в» before «тексте»."""
-    if len(word[0]) > 1:
-        return kind_of(word[0]) in _LEADING
-    following = (
-        WORD.match(line, word.end() + 1) if word[0] in "авИи" and line[word.end() : word.end() + 1] == " " else None
-    )
-    if following is None:
-        return False
-    return word[0] in "Ии" or (kind_of(following[0]) in ("choice", "link") and len(following[0]) > 1)
-
-
-def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
-    """Return True if a single letter is a word of a sentence: «А вот», «г. Тверь», «т. к.»."""
-    following = WORD.search(line, place.end())
-    if following is None or (not letter and place[0].islower() and line[place.end()] in ". "):
-        return following is not None
-    gap = line[place.end() : following.start()].strip()
-    if len(following[0]) == 1 or following[0].lower() == "and":
-        return not letter and not gap and following[0] in "вксоу"  # «Я в этом …»
-    if place[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper():
-        return True
-    is_plain = gap == "" and (kind_of(following[0]) not in _JUDGING or following[0] == "не")
-    is_interjection = gap == "," and place[0].islower()
-    return place[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and (is_plain or is_interjection)
-
-
-def as_letter(word: str, choices: str) -> str | None:
-    """Return the option letter that a word resembles: "" if it is out of range, None for a longer word."""
-    letter = word.translate(LOOK_ALIKES).upper() if len(word) == 1 and word.isalpha() else None
-    return letter if letter is None or letter in choices else ""
-
-
-def letters_in(text: str, choices: str) -> list[tuple[str, int]]:
-    """Return the option letters that a clause names, with their positions, except «А» and «В» as its first words."""
-    found = ((as_letter(match[0], choices), match) for match in _CAPITAL.finditer(text))
-    return [(letter, match.start()) for letter, match in found if letter and not _begins_sentence(text, match)]
-
-
-def _begins_sentence(text: str, capital: re.Match[str]) -> bool:
-    """Return True if a capital is a conjunction or preposition as the first word of a clause."""
-    following = WORD.search(text, capital.end())
-    if capital[0].translate(LOOK_ALIKES) not in _ONE_LETTER_WORDS or following is None:
-        return False
-    if WORD.search(text, 0, capital.start()) or len(following[0]) == 1:
-        return False
-    return text[capital.end() : following.start()] in (" ", ", ") and kind_of(following[0]) not in _JUDGING
-
-
-def letter_mention(clause: Clause, choices: str) -> Mention:
-    """Return the letters that a clause names. They are stated if it has no other content, or approves them."""
-    found = letters_in(clause.text, choices)
-    if not found:
-        return Mention()
-    places = {place for _, place in found}
-    others = [kind for token, kind in zip(clause.tokens, clause.kinds, strict=True) if token.start() not in places]
-    is_first = clause.tokens[0].start() in places
-    is_pure = "" not in others
-    numbers = [number for number, token in enumerate(clause.tokens) if token.start() in places]
-    is_last = clause.text[clause.tokens[numbers[-1]].end() :][:1] in ("", ";") if numbers else False
-    before = [token for token, kind in zip(clause.tokens[: numbers[0]], clause.kinds, strict=False) if kind != "choice"]
-    is_last = is_last and bool(before) and not _ABOUT.fullmatch(before[-1][0])
-    is_stated = is_pure or "approval" in others or is_last
-    return Mention(frozenset(letter for letter, _ in found), is_stated, is_pure or is_last, is_first, closed=True)
-
-
-# A further letter with its option's text: «…; Д. text», «…), Д) text», «… . Д) text».
-_LABEL = re.compile(r"(?P<before>[;,.!?)\"]) ?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(=—–-]| \")(?=.*?\w)")
-# Text that may follow letters without a sign, and a comma after «А», which may be a conjunction.
-_FOLLOWING_KINDS = frozenset({"reason", "approval", "negation", "denial", "addition", "or"})
-_FOLLOWING = re.compile(r"\W*(?:так как|т\. ?к\.|а не\b)", re.IGNORECASE)
-_SHARE = re.compile(r"\W*(?:\d{1,2}(?:[.,]\d+)? ?%|[01][.,]\d)")
-_VERDICTS = dict.fromkeys("1y+", "right") | dict.fromkeys("0n-–—", "wrong")
-_VERDICT_OF_KIND = {"approval": "right", "denial": "wrong"}
-_EXCEPT = re.compile(r"\W*вс[её]\b[^.\n]{0,40}\bкроме\b", re.IGNORECASE)
-_HEADING = frozenset({"lead", "link", "choice", "approval", "topic"})
-# Kinds of words showing that a sentence does not give the letters at its end.
-_NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "example", "retraction"})
-_MOST_WORDS_BEFORE, _MOST_LISTED = 10, 3
-
-
-class Item(NamedTuple):
-    """One entry of an answer: letters, the text behind them, and the sign between; `bullet` or `bare` without text."""
-
-    letters: list[str]
-    text: str
-    style: str
+_LAST = re.compile(r"(?:;(?: [^\s;]+[йяе])? [^\s;]+)?(?: [a-z ]+)?$")
+_CAPITAL = re.compile("[А-ЯA-ZΑ-Ωбгде]$")
 
 
 class Answer(NamedTuple):
@@ -167,13 +34,111 @@ class Answer(NamedTuple):
     phrase: str = ""
 
 
-def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
-    """Extract letters from the first line and from the lines that continue it.
+def letters_at_head(line: str, choices: str) -> Answer:
+    """Extract option letters at the start of a line, after words such as «вариант»."""
+    word = WORD.search(line)
+    while word is not None and len(word[0]) > 1 and kind_of(word[0]) in _LEADING:
+        word = WORD.search(line, word.end())
+    if word is None:
+        return Answer([], code="unclear")
+    if 1 < len(word[0]) <= len(choices) and word[0].isupper() and not WORD.search(line, word.end()):
+        joined = list(word[0].translate(LOOK_ALIKES))  # «АЕ»
+        is_answer = joined == sorted({*joined} & {*choices}, key=choices.index)
+        return Answer(joined, line[word.end() :]) if is_answer else Answer([], code="unclear")
+    run = _RUN.match(line, word.start())
+    letters: list[str] = []
+    end = word.start()
+    for place in _ONE.finditer(line, run.start(), run.end()) if run else ():
+        letter = as_letter(place[0], choices)
+        if letter is None or _is_word(line, place, letter):
+            break
+        if not letter:
+            if letters and line[end : place.start()].strip() in (")", ".", ":"):
+                break  # the option's text: «Б) Я у неё…»
+            return Answer([], code="out-of-range")
+        letters.append(letter)
+        end = place.end()
+    return Answer(letters, line[end:], "" if letters else "unclear")
 
-    The lines are cleaned, and the first one is not empty; `texts` holds the folded text of each known option.
-    """
+
+def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
+    """Return True if a single letter is a word of a sentence: «А вот», «г. Тверь», «т. к.»."""
+    following = WORD.search(line, place.end())
+    if following is None or (not letter and place[0].islower() and line[place.end()] in ". "):
+        return following is not None
+    gap = line[place.end() : following.start()].strip()
+    if len(following[0]) == 1 or following[0].lower() == "and":
+        return False
+    is_abbreviation = place[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
+    is_plain = gap == "" and (kind_of(following[0]) not in _JUDGING or following[0] == "не")
+    return is_abbreviation or (place[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and is_plain)
+
+
+def as_letter(word: str, choices: str) -> str | None:
+    """Return the option letter that a word resembles: "" if it is out of range, None for a longer word."""
+    letter = word.translate(LOOK_ALIKES).upper() if len(word) == 1 and word.isalpha() else None
+    return letter if letter is None or letter in choices else ""
+
+
+def letters_in(text: str, tokens: Sequence[re.Match[str]], choices: str) -> dict[int, str]:
+    """Return the option letters among the words of a clause by their numbers."""
+    letters: dict[int, str] = {}
+    for number, token in enumerate(tokens):
+        letter = as_letter(token[0], choices) if _CAPITAL.match(token[0]) else ""
+        is_abbreviation = token[0].islower() and text[token.end() :][:1] in (".", "-")
+        if letter and not is_abbreviation and (number or text[0] == " " or not _begins_sentence(text, tokens)):
+            letters[number] = letter
+    return letters
+
+
+def _begins_sentence(text: str, tokens: Sequence[re.Match[str]]) -> bool:
+    """Return True if the first word of a clause is a conjunction or preposition."""
+    if tokens[0][0].translate(LOOK_ALIKES) not in _ONE_LETTER_WORDS or len(tokens) == 1 or len(tokens[1][0]) == 1:
+        return False
+    return text[tokens[0].end() : tokens[1].start()] in (" ", ", ") and kind_of(tokens[1][0]) not in _JUDGING
+
+
+def letter_mention(clause: Clause, choices: str) -> Mention:
+    """Return the letters that a clause names. They are stated unless a preposition comes before them."""
+    found = letters_in(clause.text, clause.tokens, choices)
+    if not found:
+        return Mention()
+    first, last = min(found), max(found)
+    before = [token for token, kind in zip(clause.tokens[:first], clause.kinds, strict=False) if kind != "choice"]
+    is_about = bool(before) and clauses.PREPOSITION.match(before[-1][0]) is not None
+    is_pure = all(kind or number in found for number, kind in enumerate(clause.kinds))
+    end = _LAST.match(clause.text, clause.tokens[last].end())
+    is_last = end is not None and (bool(before) or bool(end[0]))
+    return Mention(frozenset(found.values()), not is_about, (is_pure or is_last) and not is_about, first)
+
+
+# A further letter with its option's text: «…; Д. text», «…), Д) text», «… . Д) text».
+_LABEL = re.compile(r"(?P<before>[;,.!?)\"]) ?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(=—–-]| \")(?=.*?\w)")
+# Text that may follow letters without a sign, and a comma after «А», which may be a conjunction.
+_FOLLOWING_KINDS = frozenset({"reason", "approval", "negation", "denial", "addition", "or"})
+_FOLLOWING = re.compile(r"\W*(?:так как|т\. ?к\.|а не\b)", re.IGNORECASE)
+_SHARE = re.compile(r"\W*(?:\d{1,2}(?:[.,]\d+)? ?%|[01][.,]\d)")
+_VERDICTS: dict[str, str] = dict.fromkeys(["1", "y", "+", "approval"], "right") | dict.fromkeys(
+    [*"0n-–—", "denial"], "wrong"
+)
+_EXCEPT = re.compile(r"\W*вс[её]\b[^.\n]{0,40}\bкроме\b", re.IGNORECASE)
+_HEADING = frozenset({"lead", "link", "choice", "approval", "topic"})
+# Kinds of words showing that a sentence does not give the letters at its end.
+_NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "example", "retraction"})
+
+
+class Item(NamedTuple):
+    """One entry of an answer: letters, the text behind them, and the sign between; `bullet` or `bare` without text."""
+
+    letters: list[str]
+    text: str
+    style: str
+
+
+def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
+    """Extract letters from cleaned lines; `texts` holds the folded texts of the options."""
     is_heading = len(lines) > 1 and all(kind in _HEADING for kind in kinds_of(lines[0]))
-    if is_heading and not letters_at_head(lines[0], choices):  # «следующие варианты:»
+    if is_heading and not letters_at_head(lines[0], choices).letters:  # «следующие варианты:»
         lines = lines[next((number for number, line in enumerate(lines) if number and line), 0) :]
     items = items_of(lines[0], choices, texts)
     if items is None:
@@ -186,7 +151,7 @@ def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]
         word = WORD.search(line)
         closed = closed or (word is not None and kind_of(word[0]) == "reason")
         more = items_of(line, choices, texts) if word and not closed else []
-        if more is None and len(tokens_of(line)) <= _MOST_LISTED:
+        if more is None and len(line) < 9:  # a longer line is a sentence
             return Answer([], code="out-of-range")
         is_near = is_heading or not gap or first.style != "bare"
         if more and all(item.style == first.style for item in more) and is_near:
@@ -199,10 +164,10 @@ def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]
 
 def items_of(line: str, choices: str, texts: Mapping[str, str]) -> list[Item] | None:
     """Return the entries of a line; empty if it does not start with one, None if a letter is out of range."""
-    text = BULLET.sub("", line)
+    text = clauses.BULLET.sub("", line)
     run = letters_at_head(text, choices)
-    if run is None or not run.letters:
-        return None if run else []
+    if not run.letters:
+        return None if run.code == "out-of-range" else []
     bare = "bullet" if text != line else "bare"
     letters, begin, sign = run.letters, 0, _sign(run.rest)
     if texts and fold(run.rest) == texts[letters[-1]]:
@@ -220,7 +185,7 @@ def items_of(line: str, choices: str, texts: Mapping[str, str]) -> list[Item] | 
         letters, begin = [letter], label.end("letter")
     rest = run.rest[begin:]
     items.append(Item(letters, rest, sign if WORD.search(rest) else bare))
-    marks = "".join(MARK.findall(text[: len(text) - len(run.rest)]))  # «✅ А»
+    marks = "".join(clauses.MARK.findall(text[: len(text) - len(run.rest)]))  # «✅ А»
     items[0] = items[0]._replace(text=f"{marks} {items[0].text}") if marks else items[0]
     return items
 
@@ -237,7 +202,7 @@ def _verdict(text: str) -> str:
     if bare.lower() in _VERDICTS or _SHARE.match(bare):
         return _VERDICTS.get(bare.lower(), "share")
     kinds = list(itertools.islice((kind for kind in kinds_of(text) if kind != "link"), 2))
-    return "wrong" if kinds == ["negation", "approval"] else _VERDICT_OF_KIND.get(kinds[0], "") if kinds else ""
+    return "wrong" if kinds == ["negation", "approval"] else _VERDICTS.get(kinds[0], "") if kinds else ""
 
 
 def is_doubtful(text: str) -> bool:
@@ -283,8 +248,8 @@ def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str])
     sentence = next((sentence for sentence, _ in sentences_of(lines[0])), "")
     found, rest, *_ = letters_given_by(sentence, choices, any_words=True)
     excluded = _EXCEPT.match(sentence)
-    run = letters_at_head(sentence[excluded.end() :], choices) if excluded else None
-    if run is not None and not WORD.search(run.rest):
+    run = letters_at_head(sentence[excluded.end() :], choices) if excluded else Answer([])
+    if run.letters and not WORD.search(run.rest):
         found = [letter for letter in choices if letter not in run.letters]
     if found:
         return Answer(found, "\n".join([rest + lines[0].partition(sentence)[2], *lines[1:]]))
@@ -297,17 +262,20 @@ def letters_given_by(sentence: str, choices: str, *, any_words: bool = False) ->
 
     With `any_words`, content words may come before «текст», «вариант» or a sign before the letters.
     """
-    places = letters_in(sentence, choices)
-    before = tokens_of(sentence[: places[0][1]]) if places else []
-    run = letters_at_head(sentence[places[0][1] :], choices) if places else None
-    kinds = [kind_of(token[0]) for token in before]
-    if run is None or not run.letters or not _NOT_GIVING.isdisjoint(kinds) or len(before) > _MOST_WORDS_BEFORE:
+    tokens = tokens_of(sentence)
+    first = min(letters_in(sentence, tokens, choices), default=None)
+    if first is None:
+        return Answer([])
+    before, start = tokens[:first], tokens[first].start()
+    run = letters_at_head(sentence[start:], choices)
+    kinds = ["link" if clauses.PREPOSITION.match(token[0]) else kind_of(token[0]) for token in before]
+    if not run.letters or not _NOT_GIVING.isdisjoint(kinds):
         return Answer([])
     is_aside = bool(before) and before[0][0].lower() in ("в", "на") and "approval" not in kinds  # «В ответ Г»
     leads_over = "" not in kinds and not is_aside
     if any_words and before:
-        gap = sentence[before[-1].end() : places[0][1]].strip(' "')
+        gap = sentence[before[-1].end() : start].strip(' "')
         leads_over = leads_over or gap in (":", "—", "–", "-") or (not gap and kinds[-1] in _HEADING - {"lead", "link"})
     is_end = not WORD.search(run.rest)
-    goes_on = run.rest[:1] in (",", ";") and not {"approval", "lead"}.isdisjoint(kinds)
+    goes_on = run.rest[:1] in (",", ";") and not {"approval", "lead", "speaker"}.isdisjoint(kinds)
     return Answer(run.letters if leads_over and (is_end or goes_on) else [], run.rest)

@@ -6,12 +6,14 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from mera_ru_tasks.scoring.extract.clauses import ANSWER, BULLET, MARK, Clause, Mention, kind_of, kinds_of, tokens_of
+from mera_ru_tasks.scoring.extract import clauses
+from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, kind_of, kinds_of, tokens_of
 from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, letters_at_head, may_follow
 from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
 # A longer phrase counts as a sentence. Phrases named only in a clause, or added in a list, must be shorter.
 _MOST_WORDS, _MOST_NAMED, _MOST_JOINED = 8, 4, 3
+_UNIT_NOUN = re.compile(r"^(?:слово|единица)\b[\s:—–-]*", re.IGNORECASE)
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
 _REVERSE = re.compile(r"(?P<unit>[^;,(\[—–?]+?)[ \"]{0,3}[;,(\[—–-][ \"]{0,3}(?:вариант )?(?P<letter>[А-ЯA-Z])[^\w?]*")
 _NO_ANSWER = re.compile(
@@ -19,83 +21,72 @@ _NO_ANSWER = re.compile(
     r"|(?:нет|none|null|n/a)$)\b"
 )
 # Endings of words that do not name things.
-_VERB = re.compile(r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите|айте)$")
-_VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать)$")
-_ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|енн|анн|ивн|[рштж]ен|ан)о$")
-_PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
-_NO_VOWEL = re.compile(r"[а-я](?:[бвгджзклмнпрстфхцчшщ]*)$")
-_ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
-_PREPOSITION = re.compile(r"(?:.*\b)?(?:[вкосу]|[вс]о|об|на|из|под?|про|от|до|за|для|без|при)(?: |$)$", re.DOTALL)
-# Kinds of words that do not occur in a clause naming a candidate.
-_NOT_NAMING = frozenset(
-    {"topic", "pronoun", "condition", "seeming", "reason", "closing", "example", "negation", "denial"}
+_VERB = re.compile(
+    r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите(?:сь)?|[ая]йте(?:сь)?)$|.{3,}(?:ить|еть|[ыо]вать|нять|[рзсд]ать)$"
 )
+_VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать|.{2}ен)$")
+_ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|енн|анн|ивн|[рштжмл]ен|ан|удн|чив)о$")
+_PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
+# Endings that show another case than the nominative.
+_OBLIQUE = re.compile(r".*(?:[ое]го|[ое]му|[иы]х|[иы]ми?|[уюи]ю|[ая]ми|[ая]х|[^е]у|.{4}[оеая]м)$")
+_NO_VOWEL = re.compile(r"[а-я](?:[бвгджзклмнпрстфхцчшщ]*)$|.{5,}ен$")
+_ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
+# Kinds of words that do not occur in a clause naming a candidate.
+_NOT_NAMING = frozenset({"topic", "pronoun", "reason", "closing"})
 _BREAK = re.compile(
     r" (?=(?:потому|поскольку|так как)\b)| [—–-]+\s|:\s|[?。！？…\n()\[\]]+|\.(?:\.+|(?<=[^\W_][^\W_]\.)(?=\s|$)"
     r"|(?<=[^\w\s]\.)(?=\s|$))|!(?=\s|$)|(?P<list>[,;/]+)"
 )
-_LEADING = frozenset({"lead", "addition", "turn"})
+_LEADING = frozenset({"lead", "addition", "turn", "speaker"})
 _HEADING = _LEADING | {"choice", "approval"}
-_QUOTED_NEXT = re.compile(' ?"')
 _THIS = re.compile(r"\W*(?:это|этот|эта|же|it)\W*", re.IGNORECASE)
 
 
 def phrase_of_lines(lines: Sequence[str]) -> Answer:
     """Extract a word or phrase, with alternatives listed after it."""
-    text = BULLET.sub("", lines[0])
-    is_list = text != lines[0]
-    for line in lines[1:]:
-        item = BULLET.sub("", line)
-        text += f"; {item}" if is_list and item != line else f"\n{item}"
+    text = clauses.BULLET.sub("", lines[0])
+    separator = "; " if text != lines[0] else "\n"
+    text = separator.join([text, *(clauses.BULLET.sub("", line) for line in lines[1:])])
     phrase, rest = phrase_at_head(text)
-    is_doubted = rest.startswith(("?", "..", "…")) and WORD.search(rest)
-    if not phrase or is_doubted:
+    if not phrase or (rest.startswith(("?", "..", "…")) and WORD.search(rest)):
         return Answer([], code="unclear")
-    return Answer([], rest + "".join(MARK.findall(lines[0])), phrase=phrase)
+    return Answer([], rest + "".join(clauses.MARK.findall(lines[0])), phrase=phrase)
 
 
 def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
     """Extract `letter; unit`; only the letter if there is no unit, not even on the next line."""
-    line, below = BULLET.sub("", lines[0]), list(lines[1:])
+    line, below = clauses.BULLET.sub("", lines[0]), list(lines[1:])
     run = letters_at_head(line, choices)
-    reverse = _REVERSE.fullmatch(line) if run is None else None  # «лужа; Б», «лужа (вариант Б)»
-    if reverse is not None and count_words(reverse["unit"]) <= _MOST_JOINED and not is_sentence(reverse["unit"]):
+    reverse = _REVERSE.fullmatch(line) if run.code == "unclear" else None  # «лужа; Б», «лужа (вариант Б)»
+    if reverse is not None and len(tokens_of(reverse["unit"])) <= _MOST_JOINED and not is_sentence(reverse["unit"]):
         run = letters_at_head(reverse["letter"], choices)
-        return Answer(run.letters if run else [], "\n".join(below), "" if run else "unclear", phrase_at_head(line)[0])
-    if run is None or not run.letters or is_doubtful(run.rest):
+        return run._replace(rest="\n".join(below), phrase=phrase_at_head(line)[0])
+    if not run.letters or is_doubtful(run.rest):
         return Answer([], code="unclear")
     unit, rest = "", run.rest
     if WORD.search(rest):
         text = rest.lstrip(_UNIT_SIGNS)
-        sign = rest[: len(rest) - len(text)].strip(" \"'")[:1]
-        phrase, behind = phrase_at_head(_without_noun(text))
-        is_unit = phrase and next(kinds_of(text), "") in ("", "choice") and not is_sentence(phrase)
-        if is_unit and (sign not in ("", ",") or count_words(phrase) <= _MOST_JOINED):
+        phrase, behind = phrase_at_head(_UNIT_NOUN.sub("", text, count=1))
+        if phrase and next(kinds_of(text), "") in ("", "choice") and not is_sentence(phrase):
             unit, rest = phrase, behind
         elif not may_follow(run.letters, rest):
             return Answer([], code="unclear")
     else:
         number = next((number for number, line in enumerate(below) if line), None)
-        next_line = BULLET.sub("", below[number]) if number is not None else ""
-        if number is not None and not letters_at_head(next_line, choices):
-            unit = bare_phrase(_without_noun(next_line.lstrip(_UNIT_SIGNS)))
+        next_line = clauses.BULLET.sub("", below[number]) if number is not None else ""
+        if number is not None and letters_at_head(next_line, choices).code == "unclear":
+            unit = bare_phrase(_UNIT_NOUN.sub("", next_line.lstrip(_UNIT_SIGNS), count=1))
             below = below[number + 1 :] if unit else below
     return Answer(run.letters, "\n".join([rest, *below]), phrase=unit)
-
-
-def _without_noun(text: str) -> str:
-    """Drop «слово» or a similar word before a unit."""
-    word = WORD.match(text)
-    return text[word.end() :].lstrip(_UNIT_SIGNS) if word and kind_of(word[0]) == "choice" else text
 
 
 def bare_phrase(text: str) -> str:
     """Return the phrase of a text that contains only a phrase, perhaps after «скорее всего» or «это»; else empty."""
     phrase, rest = phrase_at_head(text)
-    words = count_words(phrase)
-    is_ended = text.rstrip("\"' )]")[-1:] in (".", "!", "?")
-    most = 3 if words < count_words(text) else 1 if is_ended else 4
-    return phrase if words <= most and not WORD.search(rest) and not is_sentence(phrase) else ""
+    words, is_led = len(tokens_of(phrase)), len(tokens_of(phrase)) < len(tokens_of(text))
+    is_name = not is_sentence(phrase) and ((words < 2 and not is_led) or not any(map(_is_verb, phrase.split())))
+    most = 3 if is_led else 1 if text.rstrip("\"' )]")[-1:] in (".", "!", "?") else 4
+    return phrase if words <= most and phrase and not WORD.search(rest) and is_name else ""
 
 
 def phrase_at_head(text: str) -> tuple[str, str]:
@@ -107,6 +98,8 @@ def phrase_at_head(text: str) -> tuple[str, str]:
     Returns:
         The phrase in lower case, empty if there is none, and the rest of the text.
     """
+    if (word := text.strip('"')).isalpha():
+        return _phrase(word), ""  # the usual answer
     breaks = ((match.start(), match.end(), match["list"]) for match in _BREAK.finditer(text))
     begin, end, last = 0, -1, 0
     for start, after, is_list in itertools.chain(breaks, [(len(text), len(text), None)]):
@@ -126,17 +119,17 @@ def phrase_at_head(text: str) -> tuple[str, str]:
 
 def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
     """Return True if the words after a sign are another name of a thing or, after `;`, a description."""
-    words = [token[0].lower() for token in tokens if not MARK.match(token[0])]
+    words = [token[0].lower() for token in tokens if not clauses.MARK.match(token[0])]
     kinds = {kind_of(word) for word in words}
-    is_list = 0 < len(words) <= _MOST_NAMED and kinds <= {"", "or", "link", "number"}
-    return is_list and (_is_name(words) or (sign == ";" and all(map(_ADJECTIVE.match, words))))
+    is_name = bool(words) and (_is_name(words) or (sign == ";" and all(map(_ADJECTIVE.match, words))))
+    return len(words) <= _MOST_NAMED and kinds <= {"", "or", "link", "number"} and is_name
 
 
 def _is_name(words: list[str]) -> bool:
     """Return True if the words may name a thing, rather than describe something or make a statement."""
     if len(words) == 1 and _NO_VOWEL.match(words[0]):
         return False
-    if _PREPOSITION.match(words[0]) or _PARTICIPLE.match(words[0]) or any(map(_VERB.match, words)):
+    if clauses.PREPOSITION.match(words[0]) or _PARTICIPLE.match(words[0]) or any(map(_VERB.match, words)):
         return False
     if len(words) > 1 and any(map(_VERB_IN_PHRASE.match, words)):
         return False
@@ -146,7 +139,7 @@ def _is_name(words: list[str]) -> bool:
 def _without_lead(text: str) -> str:
     """Drop words of certainty, «это» and «слово "…"» from the start of a phrase, unless nothing would be left."""
     while (word := WORD.search(text)) is not None and WORD.search(text, word.end()):
-        is_noun = kind_of(word[0]) == "choice" and _QUOTED_NEXT.match(text, word.end())
+        is_noun = kind_of(word[0]) == "choice" and text[word.end() :].lstrip().startswith('"')
         if not is_noun and kind_of(word[0]) not in _LEADING and not _THIS.fullmatch(word[0]):
             break
         text = text[word.end() :]
@@ -161,13 +154,7 @@ def _phrase(text: str) -> str:
     text = text[words[0].start() : words[-1].end()].replace('"', "")
     phrase = " ".join(in_cyrillic(text).lower().split())
     phrase = re.sub(r"[\s;]*;[\s;]*", "; ", phrase) if ";" in phrase else phrase
-    return "" if count_words(phrase) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
-
-
-def count_words(text: str) -> int:
-    """Count the words; a hyphenated word is one word."""
-    pieces = text.split()
-    return len(pieces) if text.isalpha() else sum(WORD.search(piece) is not None for piece in pieces)
+    return "" if len(tokens_of(phrase)) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 
 def is_sentence(text: str) -> bool:
@@ -175,42 +162,69 @@ def is_sentence(text: str) -> bool:
     return any(kind not in ("", "link", "or", "choice") for kind in kinds_of(text))
 
 
-def _may_name(clause: Clause, run: list[re.Match[str]]) -> bool:
-    """Return True if neighbouring words of a clause may name a thing."""
-    before = clause.text[: run[0].start()]
-    is_behind_preposition = _PREPOSITION.match(before if before[:1].isspace() else before.lower())
-    words = [token[0].lower() for token in run]
-    while len(words) > 1 and _VERB.match(words[0]):
-        del words[0]  # «нравится мост»
-    return not is_behind_preposition and len(run) <= _MOST_NAMED and _is_name(words)
-
-
 def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
-    """Return the phrase that a clause names: the words that are not in the table."""
-    runs: list[list[re.Match[str]]] = [[]]
-    approved: list[re.Match[str]] = []  # the words directly after «подходит»
-    before = ""
-    for token, kind in zip(clause.tokens, clause.kinds, strict=True):
-        if kind or len(token[0]) == 1:
-            runs.append([])
-            is_answer = ANSWER.match(token[0].lower()) is not None
-            before = "approval" if is_answer else before if kind in ("link", "narrowing", "addition") else kind
-        else:
-            runs[-1].append(token)
-            approved = runs[-1] if before == "approval" else approved
-    runs = [run for run in runs if run]
-    keys = [fold(clause.text[run[0].start() : run[-1].end()]) for run in runs]
-    whole = fold(clause.text[runs[0][0].start() : runs[-1][-1].end()] if runs else clause.text)
-    is_first = bool(runs) and runs[0][0] is clause.tokens[0]
-    if same := given.intersection([whole, *keys]):
-        return Mention(same, True, first=is_first)
-    if "denial" in clause.kinds or "negation" in clause.kinds:
-        named = (key for run, key in zip(runs, keys, strict=True) if _may_name(clause, run))
-        return Mention(frozenset(named), "negation" not in clause.kinds)
-    run = runs[0] if len(runs) == 1 else approved
-    if not run or not _NOT_NAMING.isdisjoint(clause.kinds) or not _may_name(clause, run):
+    """Return the phrase that a clause names: the words outside the table that may name a thing.
+
+    A clause gives a phrase only if it names no other, begins with it, or has it directly behind a word like «подходит».
+    """
+    kinds = clause.kinds
+    runs = [
+        [*run]
+        for is_content, run in itertools.groupby(
+            range(len(kinds)), lambda number: not kinds[number] and len(clause.tokens[number][0]) > 1
+        )
+        if is_content
+    ]
+    named = {number: name for run in runs if (name := _name_in(clause, run)) for number in name[:1]}
+    same = {key: run[0] for run in runs if (key := _key(clause, run)) in given}
+    if same:
+        others = [_key(clause, name) for name in named.values()] if not {"or", "turn"}.isdisjoint(kinds) else ()
+        return Mention(frozenset(same).union(others), True, number=min(same.values()))
+    if "denial" in kinds or "negation" in kinds:
+        return Mention(frozenset(_key(clause, name) for name in named.values()), number=min(named, default=0))
+    approved = [name for number, name in named.items() if _is_approved(clause, number)]
+    blocked = _NOT_NAMING.intersection(kinds)
+    if blocked and not (approved and blocked <= {"topic", "pronoun"}):
         return Mention()
-    others = [token[0] for token, kind in zip(clause.tokens, clause.kinds, strict=True) if kind]
-    alone = len(runs) == len(run) == 1 and all(map(_THIS.fullmatch, others))
-    closed = run is approved and "approval" not in clause.kinds  # «считать ответом мост»
-    return Mention(frozenset({keys[runs.index(run)]}), True, alone or closed, is_first, closed)
+    name = (
+        approved[-1]
+        if approved and len(named) > 1
+        else named.get(0) or (min(named.values()) if len(named) == 1 else [])
+    )
+    if not name:
+        return Mention()
+    is_alone = runs == [name] and len(name) == 1 and {"", "lead", "link", "speaker"}.issuperset(kinds)
+    return Mention(frozenset({_key(clause, name)}), True, is_alone, name[0])
+
+
+def _key(clause: Clause, run: Sequence[int]) -> str:
+    return fold(clause.text[clause.tokens[run[0]].start() : clause.tokens[run[-1]].end()])
+
+
+def _is_approved(clause: Clause, number: int) -> bool:
+    """Return True if the word before a phrase gives it: «подходит», «беру», «вариант»."""
+    for token, kind in zip(clause.tokens[:number][::-1], clause.kinds[:number][::-1], strict=True):
+        if kind not in ("link", "narrowing", "addition"):
+            return kind in ("approval", "speaker", "choosing") or clauses.ANSWER.match(token[0].lower()) is not None
+    return False
+
+
+def _name_in(clause: Clause, run: list[int]) -> list[int]:
+    """Return the words of a run that may name a thing, without verbs and adverbs around them; empty if none may."""
+    before = clause.tokens[run[0] - 1][0].lower() if run[0] else ""
+    if clauses.PREPOSITION.match(before) or (before in ("на", "к", "за") and clauses.GIVING.isdisjoint(clause.kinds)):
+        return []
+    words = [clause.tokens[number][0].lower() for number in run]
+    begin, end = 0, len(run)
+    while end - begin > 1 and (_is_verb(words[begin]) or words[begin].endswith(("ко", "но"))):
+        begin += 1
+    while end - begin > 1 and _is_verb(words[end - 1]):
+        end -= 1
+    words, is_cut = words[begin:end], end - begin < len(run)
+    may_name = len(words) <= _MOST_NAMED and _is_name(words) and not any(map(_OBLIQUE.match, words))
+    return run[begin:end] if may_name and not (is_cut and _is_verb(words[0])) else []
+
+
+def _is_verb(word: str) -> bool:
+    """Return True if a word beside others is rather a verb or an adverb than a noun."""
+    return any(pattern.match(word) for pattern in (_VERB, _VERB_IN_PHRASE, _ADVERB))

@@ -10,9 +10,8 @@ import html
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Iterator
 
-from mera_ru_tasks.scoring.extract.clauses import kind_of, kinds_of
+from mera_ru_tasks.scoring.extract.clauses import kind_of
 from mera_ru_tasks.scoring.normalize import WORD, lower, without_stress
 from mera_ru_tasks.scoring.strict import MARKER
 
@@ -33,6 +32,7 @@ _OPENING = tuple(opening for opening, _ in _MARKS)
 _CLOSING = tuple(closing for _, closing in _MARKS)
 # A mark at the end of a prompt, with trailing white space.
 _LONGEST = 40
+_CHANNEL = "<|channel|>"
 
 
 def drop_reasoning(response: str) -> str:
@@ -68,9 +68,6 @@ def opening_mark(prompt: object) -> str:
     return next((mark for mark in _OPENING if end.endswith(mark)), "")
 
 
-_CHANNEL = "<|channel|>"
-
-
 def _final_channel(text: str) -> str:
     if _CHANNEL in text:
         _, found, channel = text.rpartition(f"{_CHANNEL}final")
@@ -85,33 +82,30 @@ def _final_channel(text: str) -> str:
     return text
 
 
-# The nouns that announce an answer, in lower case, with look-alikes; plain alternatives are found most quickly.
-_NOUN = re.compile("о[тt][вb][еe][тt]|o[тt][вb][еe][тt]|отгадк|разгадк|answer|答案是?|вариант|букв|текст|выбор")
-# A field must be followed by one of these, and preceded by «правильный» or the start of a line.
-_FIELDS = ("вариант", "букв", "текст", "выбор")
-_BEHIND_FIELD = re.compile(r"[аы]?\W*(?:[:：—–=→|-]|\n|(?<=\W)[^\W\d_]\b)")
+# The nouns that announce an answer, in lower case, with look-alikes; plain alternatives are found most quickly. A sign
+# or a single letter must follow a field.
+_FIELDS = "вариант|букв|текст|выбор"
+_NOUN = re.compile(
+    "о[тt][вb][еe][тt]|o[тt][вb][еe][тt]|отгадк|разгадк|answer|答案是?|"
+    rf"(?:{_FIELDS})(?=[аы]?\W{{0,20}}(?:[:：—–=→|-]|\n|(?<=\W)[^\W\d_]\b))"
+)
 _ENDING = r"[аы]?(?![^\W_])"
-_MARKUP = r"(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}])"
+_MARKUP = r"(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?"
 # «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
 _COLON = re.compile(_ENDING + r"(?P<about>(?:\([^()\n]*\)|[^\n:：.!?;,(]){0,60})[:：]")
 # «Ответ — Б», «Ответ = Б», «| Ответ | Б |», «The answer is Б», and «Ответ» alone on its line, as a heading
 _SIGN = re.compile(
-    rf"{_ENDING}(?P<about>(?: [^\W\d_]+){{0,3}}?){_MARKUP}{{0,12}}?(?:[—–−=→|]|->|(?<=\s)-|\n|\b(?:is|are)\b:?)"
-)
-# «Ответ Б», «Ответ А и Е»: only if nothing else is on the line
-_LETTERS = re.compile(
-    _ENDING + r"[ \u00a0*_\"«]{1,6}(?=[^\W\d_](?:(?:[;,/] ?| )[^\W\d_]){0,11}[.*_\"»]{0,6}\s*(?:\n|$))"
+    rf"{_ENDING}(?P<about>(?: [^\W\d_]+){{0,3}}?){_MARKUP}(?:[—–−=→|]|->|(?<=\s)-|\n|\b(?:is|are)\b:?(?! [a-z]{{2}}))"
 )
 # Markup around the noun, and separators of the clauses before it.
 _AROUND = "*_\"'«»”([{])}#>|`~- \t\u00a0"
 _ASIDE = re.compile(r"</?[a-z][a-z0-9]{0,9}>|\([^()]*\)")
-_CLOSING_QUOTE = re.compile(_ENDING + '[»”"]')
 _CLAUSE_SIGN = re.compile(r"[\n.!?;:]")
-_BOX = re.compile(r"\\boxed\s?\{|<answer>|<ответ>")
+_BOX = re.compile(r"\\boxed|<answer>|<ответ>")
 # Kinds of words before the noun: the first prevent an announcement, the second announce a second answer.
 _NOT_GIVEN = frozenset({"denial", "condition", "seeming", "example"})
 _SECOND = frozenset({"addition", "others"})
-_FILLERS = frozenset({"lead", "link", "approval", "choice", "topic", "turn"})
+_FILLERS = frozenset({"lead", "speaker", "link", "approval", "choice", "topic", "turn"})
 # The number of nouns to try, from the end, and the length of text to examine before and after each.
 _TRIES, _BEFORE, _BEHIND = 200, 120, 80
 
@@ -119,89 +113,48 @@ _TRIES, _BEFORE, _BEHIND = 200, 120, 80
 def after_announcement(text: str) -> str | None:
     """Return the text after the last announcement, in any case, markup and look-alikes; None if there is none.
 
-    A later announcement replaces an earlier one, unless it announces a second answer («Другой ответ: …»): that one
-    belongs to what follows the first.
+    A later one replaces an earlier one, unless it announces a second answer («Другой ответ: …»).
     """
     before, marker, behind = text.rpartition(MARKER)
-    if marker and _is_head(before) and next(_nouns_in(behind.lower()), None) is None:
+    is_head = before[-_BEFORE:].rstrip(_AROUND)[-1:] in ("", "\n")
+    if marker and is_head and not _NOUN.search(behind.lower()):
         return behind  # the common case
     lowered = lower(text)
     second = None
-    nouns = (
-        noun
-        for start in sorted({max(0, lowered.rfind("ответ")), 0}, reverse=True)  # from the last plain noun on, then all
-        for noun in reversed(deque(_nouns_in(lowered, start), _TRIES))
-    )
-    for noun in nouns:
+    starts = (max(0, lowered.rfind("ответ")), 0)  # from the last plain noun on, then all
+    for noun in (noun for start in starts for noun in reversed(deque(_NOUN.finditer(lowered, start), _TRIES))):
         before = lowered[max(0, noun.start() - _BEFORE) : noun.start()]
-        end = _end_of(noun, before, lowered[noun.end() : noun.end() + _BEHIND])
-        if end is not None:
-            if not _is_second(before):
-                return text[noun.end() + end :]
-            second = second or text[noun.end() + end :]
-    boxed = _from_boxes(text)
-    return second if boxed is None else boxed
-
-
-def _nouns_in(lowered: str, start: int = 0) -> Iterator[re.Match[str]]:
-    """Yield the nouns that may announce an answer; fields only if a sign follows them."""
-    for noun in _NOUN.finditer(lowered, start):
-        if noun[0] not in _FIELDS or _BEHIND_FIELD.match(lowered, noun.end(), noun.end() + _BEHIND):
-            yield noun
-
-
-def _is_head(before: str) -> bool:
-    """Return True if a text ends at the start of a line, apart from markup."""
-    return before[-_BEFORE:].rstrip(_AROUND)[-1:] in ("", "\n")
-
-
-def _end_of(noun: re.Match[str], before: str, behind: str) -> int | None:
-    """Return how many characters after the noun belong to the announcement; None if there is no announcement."""
-    is_field = noun[0] in _FIELDS
-    if before[-1:].isalnum() and noun[0][0] != "答":
-        return None
-    colon = _COLON.match(behind)
-    sentence = before.rstrip(_AROUND)
-    if not _is_head(before):
-        if before.endswith(("«", "“", '"')) and not _CLOSING_QUOTE.match(behind):
-            line = before.rpartition("\n")[2]
-            if any(kind_of(word) in ("example", "topic") for word in WORD.findall(line)):
-                return None  # «Формат: «Ответ: буква»»
-        clauses = [WORD.findall(clause) for clause in _CLAUSE_SIGN.split(sentence + " ")[-1].split(",")]
-        kinds_before, kinds = [list(map(kind_of, words)) for words in ([], *clauses)][-2:]
-        if any(kind_of(word) in _NOT_GIVEN for words in clauses for word in words) or "negation" in kinds:
-            return None
-        if ("negation" in kinds_before and clauses[-1][:1] == ["что"]) or clauses[-1][-1:] in (["в"], ["на"]):
-            return None  # «Не думаю, что ответ: Е», «В ответ …»
-        if is_field and "approval" not in kinds and set(kinds) - {"lead"}:
-            return None
-        is_head = all(kind in _FILLERS or kind in _SECOND for kind in kinds) or kinds[-1:] == ["approval"]
-    else:
-        is_head = True
-    if is_field and colon is None and [*kinds_of(sentence)][-1:] not in (["approval"], ["lead"]):
-        return None
-    sign = _SIGN.match(behind) if is_head else None
-    for match in (colon, sign):
-        if match and all(kind_of(word) in _FILLERS for word in WORD.findall(_ASIDE.sub("", match["about"]))):
-            return match.end()
-    letters = _LETTERS.match(behind) if is_head else None
-    return letters.end() if letters else None
-
-
-def _is_second(before: str) -> bool:
-    """Return True if the words directly before the noun announce a second answer."""
-    if _is_head(before):
-        return False
-    words = [word for word in WORD.findall(before)[-3:] if kind_of(word) not in ("lead", "link")]
-    is_near = bool(words) and not _CLAUSE_SIGN.search(before, before.rfind(words[-1]))
-    return is_near and kind_of(words[-1]) in _SECOND and words[-2:-1] != ["наиболее"]
-
-
-def _from_boxes(text: str) -> str | None:
-    r"""Return the text from the first box on the last line that has one: `\boxed{В} и \boxed{Е}` is one answer."""
+        end, is_second = _end_of(noun, before, lowered[noun.end() : noun.end() + _BEHIND])
+        if end and not is_second:
+            return text[noun.end() + end :]
+        second = second or (text[noun.end() + end :] if end else None)
+    # Without an announcement, boxes are used, from the first on the last line that has one: `\\boxed{В} и \\boxed{Е}`.
     position = max(text.rfind(opening) for opening in ("\\boxed", "<answer>", "<ответ>"))
     box = _BOX.search(text, text.rfind("\n", 0, position) + 1) if position >= 0 else None
-    return text[box.start() :] if box else None
+    return text[box.start() :] if box else second
+
+
+def _end_of(noun: re.Match[str], before: str, behind: str) -> tuple[int, bool]:
+    """Return how many characters behind the noun belong to the announcement, 0 if none; True for a second answer."""
+    if before[-1:].isalnum() and noun[0][0] != "答":
+        return 0, False
+    before = before.rstrip(_AROUND)
+    sentence = "" if before[-1:] in ("", "\n") else _CLAUSE_SIGN.split(before + " ")[-1]
+    clauses = [WORD.findall(clause) for clause in sentence.split(",")]
+    kinds_before, kinds = [list(map(kind_of, words)) for words in ([], *clauses)][-2:]
+    if any(kind_of(word) in _NOT_GIVEN for words in clauses for word in words) or "negation" in kinds:
+        return 0, False
+    if ("negation" in kinds_before and clauses[-1][:1] == ["что"]) or clauses[-1][-1:] in (["в"], ["на"]):
+        return 0, False  # «Не думаю, что ответ: Е», «В ответ …»
+    colon = _COLON.match(behind)
+    if noun[0] in _FIELDS and kinds[-1:] not in (["approval"], ["lead"]) and (colon is None or kinds):
+        return 0, False
+    is_head = all(kind in _FILLERS or kind in _SECOND for kind in kinds) or kinds[-1:] == ["approval"]
+    for match in (colon, _SIGN.match(behind) if is_head else None):
+        if match and all(kind_of(word) in _FILLERS for word in WORD.findall(_ASIDE.sub("", match["about"]))):
+            near = [word for word in clauses[-1][-3:] if kind_of(word) not in ("lead", "link")]
+            return match.end(), near != [] and kind_of(near[-1]) in _SECOND and near[-2:-1] != ["наиболее"]
+    return 0, False
 
 
 # Patterns only run on text of at most twice this length. A longer first line holds no answer.

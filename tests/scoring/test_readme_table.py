@@ -12,7 +12,7 @@ RUSSIAN_README = README.with_suffix(".ru.md")
 HEADER = re.compile(r"^\| .+ \| strict-match \| flexible-extract \|\n.*\n((?:\|.*\n)+)", re.MULTILINE)
 RESPONSE = re.compile(r"`(?P<response>[^`]+)`(?:(?: for|, эталон) `(?P<reference>[^`]+)`)?")
 FLEXIBLE = re.compile(
-    r"(?P<right>[01]), (?:nothing read|ничего не прочитано|(?:read as|прочитано) `(?P<extraction>[^`]+)`)"
+    r"(?P<right>[01]), (?:nothing read|ничего не извлечено|(?:read as|извлечено) `(?P<extraction>[^`]+)`)"
     r"(?:: .+|; (?:its )?`f1` (?:is|равен) (?P<f1>[\d.,]+))?"
 )
 LEAST_ROWS = {README: 4, RUSSIAN_README: 4, page("extraction"): 10, page("extraction", russian=True): 10}

@@ -7,8 +7,10 @@ question is kept, so that two processes that ask the same question at the same t
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -17,6 +19,8 @@ from pathlib import Path
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.client import Verdict
 from mera_ru_tasks.judge.config import CACHE, Settings
+
+logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # SQLite's `application_id`, which identifies this package's files and the version of their tables.
 _APPLICATION = 0x6D727531
@@ -93,6 +97,36 @@ def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache
         ) from error
     finally:
         connection.close()
+
+
+@contextlib.contextmanager
+def exclusively(settings: Settings, log: Path) -> Iterator[None]:
+    """Wait until no other process on this machine judges a log with this judge, so that no question is asked twice.
+
+    The lock is a byte of a file next to the cache; the system releases it when a process ends, even if it is killed.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            import fcntl
+
+            settings.cache.parent.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(settings.cache.with_name(f"{settings.cache.name}.lock").open("ab"))
+        except (ImportError, OSError):  # Windows, or a folder that open_cache reports
+            yield
+            return
+        parts = [str(log.resolve()), settings.model, settings.extra, str(settings.prompt)]
+        place = int(hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:7], 16)
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                logger.warning(
+                    "Another process judges %s with %s. Waiting until it ends; its verdicts are used.",
+                    log.name,
+                    settings.name,
+                )
+                fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
+        yield
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

@@ -199,21 +199,28 @@ def _scores(log: TaskLog, pairs: Iterable[tuple[Sample, Mapping[str, Any]]]) -> 
 
 def continued(log: TaskLog, prompt: str) -> str:
     """Return the end of a prompt that its response continues: an opened reasoning block and a prefilled marker."""
+    return opening_mark(prompt) + prefix_of(log)
+
+
+def prefix_of(log: TaskLog) -> str:
+    """Return the prefilled end of the log's prompts; empty if the task is not prefilled."""
     if log.config:
         prefix = log.config.get("gen_prefix")
-        return opening_mark(prompt) + (prefix if isinstance(prefix, str) else "")
-    return opening_mark(prompt) + (strict.MARKER if "prefill" in _variants(log) else "")
+        return prefix if isinstance(prefix, str) else ""
+    return strict.MARKER if "prefill" in _variants(log) else ""
 
 
 def judge_log(responses: Responses, settings: Settings, references: str | Path | None = None) -> Rescored:
     """Judge a log's responses (see `judge.run.judge`); the arguments are as in `score_log`."""
+    from mera_ru_tasks.judge.cache import exclusively
     from mera_ru_tasks.judge.run import judge
 
     log, who = responses.log, identity(judge_facts(settings))
     pairs = _with_documents(log, [one for one in responses.samples if one.filter == STRICT], references)
-    judgements = judge(
-        [(doc, opening_mark(sample.prompt) + sample.response) for sample, doc in pairs], settings, log.task
-    )
+    with exclusively(settings, log.file):
+        judgements = judge(
+            [(doc, opening_mark(sample.prompt) + sample.response) for sample, doc in pairs], settings, log.task
+        )
     rows = [
         ScoredSample(
             sample,

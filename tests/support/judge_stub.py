@@ -24,6 +24,8 @@ Faults = Callable[[str, int], "str | None"]
 
 # Each way in which a reply can fail in passing.
 FAULTS = ("429", "500", "reset", "timeout", "cut", "no json", "no choices", "off scale")
+# And further ones, after which a question may stay without a verdict.
+FURTHER_FAULTS = ("page", "null content", "two scores", "cut verdict", "list")
 
 
 def hashed_score(message: str) -> int:
@@ -177,12 +179,25 @@ class StubJudge:
             return web.Response(text=json.dumps(completion(words))[:-9], content_type="application/json")
         if fault == "no choices":
             return web.json_response({**completion(words), "choices": []})
+        if fault == "page":
+            return web.Response(text="<html>502 Bad Gateway</html>", status=502, headers={"Retry-After": "0.01"})
+        if fault == "list":
+            return web.json_response([completion(words)])
+        if fault in _UNREADABLE:
+            return web.json_response(completion(_UNREADABLE[fault]))
         if fault == "off scale":
             return web.json_response(completion('{"reason": "отлично", "score": 10}'))
         return web.json_response({"error": {"message": fault}}, status=int(fault) if fault.isdigit() else 400)
 
 
-def completion(words: str) -> dict[str, Any]:
+_UNREADABLE = {
+    "null content": None,
+    "two scores": '{"reason": "", "score": 0, "score": 2}',
+    "cut verdict": '{"score": 0, "reason": "ответ',
+}
+
+
+def completion(words: str | None) -> dict[str, Any]:
     """A chat completion whose message is `words`."""
     return {
         "id": "stub",

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+_LONGEST = 1_000
+
+
+def cut(text: str) -> str:
+    """Shorten a long text in its middle: a message may quote a value of any length."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST * 2 // 3]} … {text[-_LONGEST // 3 :]}"
 
 
 class MeraRuError(Exception):
     """A user's mistake or a missing resource. The message says what is wrong, where, and how to fix it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("\n".join(map(cut, message.split("\n"))))
 
 
 class DataError(MeraRuError, ValueError):
@@ -84,6 +95,12 @@ class Issue:
     count: int = 1
     values: tuple[tuple[str, Any], ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", cut(self.message))
+        object.__setattr__(self, "hint", cut(self.hint))
+        if isinstance(self.location, str):
+            object.__setattr__(self, "location", cut(self.location))
+
     def __str__(self) -> str:
         location = f"{self.location}: " if str(self.location) else ""
         return f"{location}{self.message}. {self.hint}".rstrip()
@@ -93,6 +110,25 @@ class Issue:
         located = self.location if isinstance(self.location, str) else vars(self.location)
         shown = {name: value for name, value in vars(self).items() if name != "values"}
         return {**shown, "location": located}
+
+
+def shortened(issues: Iterable[Issue]) -> list[Issue]:
+    """Return the issues to print: at most `MOST_OF_A_KIND` of each code, and then how many more there are."""
+    kept, numbers, last = [], Counter[str](), {}
+    for issue in issues:
+        numbers[issue.code] += 1
+        if numbers[issue.code] <= MOST_OF_A_KIND:
+            kept.append(issue)
+        last[issue.code] = issue
+    for code, number in numbers.items():
+        if number > MOST_OF_A_KIND:
+            kept.append(
+                replace(last[code], message=f"{number - MOST_OF_A_KIND} more of this kind, up to here", hint="")
+            )
+    return kept
+
+
+MOST_OF_A_KIND = 100
 
 
 def errors(issues: Iterable[Issue]) -> list[Issue]:

@@ -7,9 +7,10 @@ import errno
 import functools
 import os
 import socket
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mera_ru_tasks.issues import OutputError, TaskError
 
@@ -51,6 +52,49 @@ def task_names() -> list[str]:
     return sorted(task_files())
 
 
+# The largest file that is read as a whole, and the longest line of a log: far more than real ones have.
+LARGEST_FILE = 64 << 20
+LONGEST_LINE = 16 << 20
+
+
+def open_regular(file: Path) -> BinaryIO:
+    """Open a file for reading; a pipe or a device, which may never end, is refused.
+
+    Raises:
+        OSError: the file cannot be opened, or is not a regular file.
+    """
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(file))
+    return file.open("rb")
+
+
+def read_bounded(file: Path, most: int = LARGEST_FILE) -> bytes:
+    """Return a file's content.
+
+    Raises:
+        OSError: the file cannot be read, is not a regular file or is larger than `most` bytes.
+    """
+    with open_regular(file) as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise OSError(
+            errno.EFBIG, f"it is larger than {most >> 20} MiB, more than any real file of its kind", str(file)
+        )
+    return content
+
+
+def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the lines of a stream, which may be endless; raise OSError for a line longer than `LONGEST_LINE`."""
+    while line := stream.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise OSError(errno.EFBIG, f"a line is longer than {LONGEST_LINE >> 20} MiB", name)
+        yield line
+
+
+_LARGEST_YAML = 1 << 20
+_MOST_ALIASES = 20
+
+
 class FunctionName(str):
     """A function or class name, marked in YAML with lm-eval's tag `!function`."""
 
@@ -66,9 +110,17 @@ def read_task_file(file: Path) -> Mapping[str, Any]:
     class Loader(yaml.SafeLoader):
         """A YAML loader that supports lm-eval's tag `!function`."""
 
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            # A few nested aliases can stand for billions of values.
+            if self.check_event(yaml.AliasEvent):
+                self.aliases = getattr(self, "aliases", 0) + 1
+                if self.aliases > _MOST_ALIASES:
+                    raise yaml.YAMLError(f"it has more than {_MOST_ALIASES} aliases")
+            return super().compose_node(parent, index)
+
     Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))
     try:
-        content = yaml.load(file.read_text(encoding="utf-8"), Loader)
+        content = yaml.load(read_bounded(file, _LARGEST_YAML).decode("utf-8"), Loader)
     except OSError as error:
         raise TaskError(f"{file} cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:

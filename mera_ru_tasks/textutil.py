@@ -38,6 +38,40 @@ def strict_json(value: Any, **options: Any) -> str:
         return json.dumps(_without_nan(value), ensure_ascii=False, allow_nan=False, **options)
 
 
+def read_json(content: bytes | str) -> Any:
+    """Parse JSON that may be hostile: in UTF-8, bounded, and with no key twice in an object.
+
+    Python would keep the last of two values, other programs the first.
+
+    Raises:
+        ValueError: the text is not such JSON; a JSONDecodeError, with line and column, if it is no JSON at all.
+    """
+    text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+    if len(text) > _SMALL and text.count(",") + 4 * (text.count("{") + text.count("[")) > _MOST_PARTS:
+        raise ValueError(f"it has more than {_MOST_PARTS:,} values")
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+# Each value takes about 100 bytes of memory, so small texts need no count.
+_SMALL = 1 << 20
+_MOST_PARTS = 3_000_000
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in fields if names.count(name) > 1)
+        raise ValueError(f"the key {quoted(twice)} occurs twice in an object")
+    return fields
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
 def _without_nan(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None

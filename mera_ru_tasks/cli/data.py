@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mera_ru_tasks.issues import shortened
 from mera_ru_tasks.textutil import cell, console, say
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _print(report: Report, *, counts: bool) -> None:
     for severity in ("error", "warning"):
         issues = [issue for issue in report.issues if issue.severity == severity]
         say(f"{len(issues) or 'no'} {severity}{'' if len(issues) == 1 else 's'}")
-        _print_issues(issues)
+        _print_issues(shortened(issues))
 
 
 def _print_issues(issues: Sequence[Issue]) -> None:

@@ -98,6 +98,7 @@ def _pack(
     partial: bool,
     into: Path | None,
 ) -> None:
+    from mera_ru_tasks.issues import shortened
     from mera_ru_tasks.logs.find import find_logs
     from mera_ru_tasks.submission import pack
     from mera_ru_tasks.submission.rules import INCOMPLETE_CODES
@@ -106,7 +107,7 @@ def _pack(
     require_new(output)
     for part in draft.answers:
         say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
-    for issue in sorted(draft.issues, key=lambda issue: issue.severity == "error"):
+    for issue in sorted(shortened(draft.issues), key=lambda issue: issue.severity == "error"):
         say(f"{'Missing' if issue.code in INCOMPLETE_CODES else issue.severity.capitalize()}: {issue}")
     stopping = draft.stopped_by(partial)
     if stopping:
@@ -134,7 +135,7 @@ def _pack(
 
 
 def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
-    from mera_ru_tasks.issues import errors
+    from mera_ru_tasks.issues import errors, shortened
     from mera_ru_tasks.submission.check import check_archive
     from mera_ru_tasks.submission.rules import name_ids
 
@@ -142,7 +143,7 @@ def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
     for name, responses in checked.responses.items():
         empty = [identity for identity, response in responses.items() if not response.strip()]
         say(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
-    for issue in sorted(checked.issues, key=lambda issue: issue.severity == "error"):
+    for issue in sorted(shortened(checked.issues), key=lambda issue: issue.severity == "error"):
         say(f"{issue.severity.capitalize()}: {issue}")
     if stopping := errors(checked.issues):
         say(f"\n{file} is not ready for submission: {_count(stopping)}.")

@@ -20,7 +20,7 @@ from mera_ru_tasks.judge.config import METADATA, identity
 from mera_ru_tasks.logs import sidecar
 from mera_ru_tasks.logs.find import TaskLog, as_mapping
 from mera_ru_tasks.logs.reader import BrokenLine, LogCheck, LogReader, Measure, Sample
-from mera_ru_tasks.logs.rescore import check_responses
+from mera_ru_tasks.logs.rescore import check_responses, prefix_of
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.scoring.score import reference_digest
 from mera_ru_tasks.secrets import secrets_in, without
@@ -109,8 +109,7 @@ class Entry:
     @property
     def prefilled(self) -> bool:
         """True if the prompts end with the marker."""
-        known = benchmark_of_task(self.log.task)
-        return "prefill" in known[1] if known else bool(self.log.config.get("gen_prefix"))
+        return bool(prefix_of(self.log))
 
     @cached_property
     def type_field(self) -> str | None:

@@ -14,6 +14,7 @@ from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog, locate_logs, newest
 from mera_ru_tasks.logs.reader import Measure, is_our_log
 from mera_ru_tasks.logs.setting import differing, parse_arguments, setting_of, shots_of
+from mera_ru_tasks.paths import read_bounded
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.secrets import as_path, is_local, public_name
 from mera_ru_tasks.textutil import suggest
@@ -72,7 +73,7 @@ def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> 
         return []
     seeds = [_seeds(newest_log)]
     found = []
-    for log in sorted(same, key=lambda log: log.run.date, reverse=True):
+    for log in sorted(same, key=lambda log: log.run.ended, reverse=True):
         if log.run.results_file is None or _whole_setting(log) != _whole_setting(newest_log):
             continue
         if all_runs or _seeds(log) not in seeds:
@@ -267,7 +268,7 @@ def read_published(files: Iterable[Path], tasks: Collection[str]) -> list[Publis
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_bounded(file).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(f"Cannot read {file}: {error}. Save it as a CSV file in UTF-8.") from error
     reader = csv.DictReader(text.splitlines())

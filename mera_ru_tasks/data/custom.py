@@ -15,6 +15,7 @@ from mera_ru_tasks.data.benchmarks import PHRASE, TEXT, AnswerFormat, Benchmark
 from mera_ru_tasks.data.files import are_prompts
 from mera_ru_tasks.issues import TaskError
 from mera_ru_tasks.paths import FunctionName, read_task_file, task_names
+from mera_ru_tasks.textutil import quoted
 
 SETTINGS = (
     "mera_ru_path", "mera_ru_hub", "mera_ru_answer", "mera_ru_options", "mera_ru_type_field", "mera_ru_groups",
@@ -81,7 +82,7 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     for name, value in zip(names, (path, hub, type_field, options), strict=True):
         name = f"mera_ru_{name}"
         if value is not None and not (isinstance(value, str) and value):
-            raise _wrong(task, name, f"{value!r} is not a string with text", "Write a string.")
+            raise _wrong(task, name, f"{quoted(value)} is not a string with text", "Write a string.")
     if type_field in ("id", "group_id", "group_size"):
         raise _wrong(task, "mera_ru_type_field", f"`meta.{type_field}` has another meaning", "Use another field.")
     if (path is None) == (hub is None):
@@ -90,7 +91,7 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
         raise _wrong(task, "mera_ru_path", what, hint)
     for name in ("mera_ru_prefill", "mera_ru_groups"):
         if not isinstance(settings.get(name, False), bool):
-            raise _wrong(task, name, f"it is {settings[name]!r}", "Write true or false.")
+            raise _wrong(task, name, f"it is {quoted(settings[name])}", "Write true or false.")
     prompts = settings.get("mera_ru_prompts", [])
     if not are_prompts(prompts) or ("mera_ru_prompts" in settings and not prompts):
         hint = "Write a list in which each prompt is a string or an object with `instruction`."
@@ -129,7 +130,7 @@ def _formats(task: str, answer: Any, *, typed: bool) -> Mapping[int | str | None
         return {None: _format(task, answer)}
     if not (isinstance(answer, Mapping) and answer):
         hint = "Write one answer format for all types, or a mapping such as `{1: …, 2: …}`."
-        what = f"{answer!r} is neither an answer format nor a mapping from types to answer formats"
+        what = f"{quoted(answer)} is neither an answer format nor a mapping from types to answer formats"
         raise _wrong(task, "mera_ru_answer", what, hint)
     # In lm-eval's logs the types are strings, because they are keys of JSON objects.
     are_numbers = all(re.fullmatch(r"-?[0-9]{1,18}", str(kind)) for kind in answer)
@@ -152,7 +153,7 @@ def _format(task: str, answer: Any) -> AnswerFormat:
     alphabets = " or ".join(_ALPHABETS)
     hint = f"Write `phrase`, `text`, or `{{choices: АБВГ, max_choices: 1}}` with the first letters of {alphabets}."
     if not isinstance(answer, Mapping) or not set(answer) <= {"choices", "max_choices", "with_phrase"}:
-        what = "it is missing" if answer is None else f"{answer!r} is not an answer format"
+        what = "it is missing" if answer is None else f"{quoted(answer)} is not an answer format"
         raise _wrong(task, "mera_ru_answer", what, hint)
     choices = answer.get("choices")
     max_choices, with_phrase = answer.get("max_choices", 1), answer.get("with_phrase", False)
@@ -162,13 +163,13 @@ def _format(task: str, answer: Any) -> AnswerFormat:
         or not any(letters.startswith(choices) for letters in _ALPHABETS)
     ):
         latin = ", ".join(letter for letter in str(choices) if letter.isascii() and letter.isalpha())
-        what = f"the choices {choices!r} are not supported" + (f" (Latin letters: {latin})" if latin else "")
+        what = f"the choices {quoted(choices)} are not supported" + (f" (Latin letters: {latin})" if latin else "")
         raise _wrong(task, "mera_ru_answer", what, hint)
     if type(max_choices) is not int or not 1 <= max_choices <= len(choices):
-        what = f"`max_choices` is {max_choices!r}"
+        what = f"`max_choices` is {quoted(max_choices)}"
         raise _wrong(task, "mera_ru_answer", what, f"Write a number from 1 to {len(choices)}.")
     if not isinstance(with_phrase, bool) or (with_phrase and max_choices > 1):
-        what = f"`with_phrase` is {with_phrase!r} and `max_choices` is {max_choices}"
+        what = f"`with_phrase` is {quoted(with_phrase)} and `max_choices` is {max_choices}"
         raise _wrong(task, "mera_ru_answer", what, "`with_phrase` can be true only if `max_choices` is 1.")
     return AnswerFormat(choices, max_choices, with_phrase)
 

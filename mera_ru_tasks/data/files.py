@@ -15,9 +15,12 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import Benchmark
 from mera_ru_tasks.data.schema import row_id, rule_issue
 from mera_ru_tasks.issues import DataError, Issue, Location
-from mera_ru_tasks.paths import expanded
+from mera_ru_tasks.paths import LARGEST_FILE, expanded, read_bounded
+from mera_ru_tasks.textutil import read_json
 
 SPLITS = ("test", "shots")
+# More rows than any benchmark has; the check of all rows must end.
+MOST_ROWS = 100_000
 
 
 def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
@@ -101,7 +104,7 @@ def _forms(folder: Path, split: str) -> dict[str, list[Path]]:
     single = (folder / f"{split}{suffix}" for suffix in (".json", ".jsonl", ".parquet"))
     forms = {path.name: [path] for path in single if path.is_file()}
     for location in (folder, folder / "data"):
-        shards = sorted(location.glob(f"{split}-*-of-*.parquet"))
+        shards = sorted(path for path in location.glob(f"{split}-*-of-*.parquet") if path.is_file())
         if shards:
             name = re.sub(r"-\d+-of-", "-*-of-", str(shards[0].relative_to(folder)))
             forms[name] = _whole(shards, folder / name)
@@ -112,7 +115,9 @@ def _whole(shards: list[Path], name: Path) -> list[Path]:
     """Return the shards, or raise DataError if one is missing, because the score would then be wrong."""
     wanted = int(shards[0].stem.rpartition("-")[2]) if shards[0].stem.rpartition("-")[2].isdecimal() else 0
     split = shards[0].name.partition("-")[0]
-    if [shard.name for shard in shards] != [f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)]:
+    if len(shards) != wanted or [shard.name for shard in shards] != [
+        f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)
+    ]:
         raise DataError(
             f"{name}: there are {len(shards)} files, but their names say {wanted}. "
             "Fetch the missing files, or keep only one set."
@@ -126,22 +131,29 @@ def _read_file(path: Path, issues: list[Issue]) -> list[Any]:
     text = _read_text(path)
     if path.suffix == ".jsonl":
         lines = text.split("\n")
+        _refuse_many(path, len(lines))
         return [_parse(line, path, number) for number, line in enumerate(lines, start=1) if line.strip()]
     content = _parse(text, path)
     rows = content.get("data") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
         raise DataError(f'{path} contains no rows. Write the rows as {{"data": [row, …]}}.')
+    _refuse_many(path, len(rows))
     if further := sorted(content.keys() - {"data"}) if isinstance(content, Mapping) else []:
         message = f"it has other keys besides `data`: {', '.join(further)}"
         issues.append(Issue("further-keys", "warning", Location(str(path)), message, "They are ignored."))
     return rows
 
 
+def _refuse_many(path: Path, rows: int) -> None:
+    if rows > MOST_ROWS:
+        raise DataError(f"{path} has {rows:,} rows; at most {MOST_ROWS:,} can be used. Split the data.")
+
+
 def _read_text(path: Path) -> str:
     try:
-        raw = path.read_bytes()
+        raw = read_bounded(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}. Check the file's permissions.") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}. Correct the file or its permissions.") from error
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -159,16 +171,16 @@ def _parse(text: str, path: Path, line: int | None = None) -> Any:
     """Parse the JSON text of a file, or of line number `line` in the file."""
     location = f"{path}, line {line}" if line else str(path)
     try:
-        return json.loads(text)
+        return read_json(text)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path} is not valid JSON: line {(line or 1) + error.lineno - 1}, column {error.colno}: {error.msg}. "
             "Correct the file."
         ) from error
-    except ValueError as error:  # Python's error for an integer with too many digits
-        raise DataError(f"{location}: a number has too many digits. Shorten it, or write it as a string.") from error
-    except RecursionError as error:
-        raise DataError(f"{location}: the JSON is nested too deeply for a row. Correct the file.") from error
+    except ValueError as error:
+        # Python's own message is about an integer with too many digits.
+        why = "a number has too many digits" if "integer string" in str(error) else str(error)
+        raise DataError(f"{location}: {why}. Correct the file there.") from error
 
 
 def _read_parquet(path: Path) -> list[Any]:
@@ -176,6 +188,11 @@ def _read_parquet(path: Path) -> list[Any]:
     import pyarrow.parquet as pq
 
     try:
+        stored = pq.ParquetFile(path).metadata
+        _refuse_many(path, stored.num_rows)
+        size = sum(stored.row_group(group).total_byte_size for group in range(stored.num_row_groups))
+        if size > LARGEST_FILE:
+            raise DataError(f"{path} unpacks to {size >> 20} MiB, more than any real file of its kind. Split the data.")
         rows: list[Any] = pq.read_table(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path} is not a readable Parquet file: {error}. Create or fetch it again.") from error
@@ -193,15 +210,15 @@ def _read_saved(folder: Path) -> dict[str, list[Any]]:
     try:
         if saved:
             loaded = datasets.load_from_disk(str(folder))
-            return {split: loaded[split].to_list() for split in SPLITS if split in loaded}
-        return {path.name: datasets.load_from_disk(str(path)).to_list() for path in single}
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-    ) as error:  # `datasets` does not validate the files
+            splits = {split: loaded[split] for split in SPLITS if split in loaded}
+        else:
+            splits = {path.name: datasets.load_from_disk(str(path)) for path in single}
+        for split in splits.values():
+            _refuse_many(folder, split.num_rows)
+        return {name: split.to_list() for name, split in splits.items()}
+    except DataError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:  # it does not validate its files
         raise DataError(f"{folder} is not a readable saved dataset: {error}. Save it again.") from error
 
 

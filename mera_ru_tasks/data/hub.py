@@ -15,7 +15,8 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_named, benchmark_of_task
 from mera_ru_tasks.data.files import SPLITS
 from mera_ru_tasks.issues import DataError, Issue, Location
-from mera_ru_tasks.paths import sample_folder
+from mera_ru_tasks.paths import open_regular, read_bounded, sample_folder
+from mera_ru_tasks.textutil import quoted
 
 _WAYS_OUT = (
     "You have three options. (1) Give this machine access to the hub, or to a mirror set in HF_ENDPOINT, and set "
@@ -200,10 +201,10 @@ def check_files(folder: Path) -> Iterator[Issue]:
     known = folder / SUMS
     if not known.is_file():
         return
-    for line in known.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in read_bounded(known, 1 << 20).decode("utf-8", "replace").splitlines():
         digest, _, name = line.partition("  ")
         if not name or Path(name).name != name:
-            message = f"the line {line!r} is not a checksum of a file in this folder"
+            message = f"the line {quoted(line)} is not a checksum of a file in this folder"
             yield Issue("invalid-checksum", "error", Location(str(known)), message, "Delete the file.")
         elif not (folder / name).is_file():
             location, message = Location(str(folder / name)), f"it is missing, but {SUMS} lists it"
@@ -215,4 +216,8 @@ def check_files(folder: Path) -> Iterator[Issue]:
 
 
 def _sum(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    with open_regular(file) as stream:
+        while part := stream.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()

@@ -14,7 +14,7 @@ from mera_ru_tasks.data.hub import check_files
 from mera_ru_tasks.data.load import Source, Splits
 from mera_ru_tasks.data.schema import PlacedRow, check_rows, format_of, split_reference
 from mera_ru_tasks.harness.prompt import placeholders, unfilled
-from mera_ru_tasks.issues import DataError, Issue, Location, errors
+from mera_ru_tasks.issues import DataError, Issue, Location, errors, shortened
 from mera_ru_tasks.paths import sample_folder
 from mera_ru_tasks.scoring.normalize import normalize
 from mera_ru_tasks.scoring.strict import accepted_answers
@@ -249,7 +249,7 @@ class Report:
         return {
             "benchmark": self.source.benchmark.name,
             "location": self.source.location,
-            "issues": [issue.as_json() for issue in self.issues],
+            "issues": [issue.as_json() for issue in shortened(self.issues)],
             "statistics": dict(self.statistics),
         }
 

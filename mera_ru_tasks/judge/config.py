@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.paths import expanded
 from mera_ru_tasks.secrets import SHORTEST_KEY, public_name, secrets_in, without
-from mera_ru_tasks.textutil import quoted
+from mera_ru_tasks.textutil import quoted, read_json
 
 API_BASE = "LM_EVAL_JUDGE_API_BASE"
 MODEL = "LM_EVAL_JUDGE_MODEL"
@@ -225,8 +225,8 @@ def _switch(value: str) -> bool:
 
 def _extra(value: str) -> str:
     try:
-        fields = json.loads(value)
-    except (json.JSONDecodeError, RecursionError):
+        fields = read_json(value)
+    except ValueError:
         fields = None
     if not isinstance(fields, dict):
         raise JudgeError(f'{EXTRA} is not a JSON object. Example: {{"temperature": 0.2, "max_tokens": 2000}}.')

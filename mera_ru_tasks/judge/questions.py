@@ -22,6 +22,7 @@ from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.harness import prompt as task_prompt
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.config import PROMPT, Settings
+from mera_ru_tasks.paths import read_bounded
 from mera_ru_tasks.scoring import extract, score
 from mera_ru_tasks.scoring.strict import entries_of
 
@@ -139,6 +140,9 @@ class Prompt:
         return self.render(_PREFLIGHT)
 
 
+_LARGEST_PROMPT = 1 << 20
+
+
 def load_prompt(settings: Settings) -> Prompt:
     """Load the prompt of the settings.
 
@@ -149,7 +153,7 @@ def load_prompt(settings: Settings) -> Prompt:
 
     path = settings.prompt or BUILT_IN
     try:
-        prompt = Prompt(path.name, path.read_text("utf-8-sig"))
+        prompt = Prompt(path.name, read_bounded(path, _LARGEST_PROMPT).decode("utf-8-sig"))
         shown = prompt.preflight()
     except (OSError, UnicodeDecodeError) as error:
         raise JudgeError(f"{PROMPT}: {path} cannot be read ({error}). Set it to a UTF-8 file.") from error

@@ -7,7 +7,6 @@ One call of lm-eval (a `Run`) writes `DIR/MODEL/results_DATE.json` and, for each
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.issues import RunError
+from mera_ru_tasks.paths import read_bounded
+from mera_ru_tasks.textutil import read_json
 
 # Old releases of lm-eval write the time with colons.
 _DATE = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?"
@@ -27,6 +28,9 @@ _RESULTS_NAME = re.compile(rf"(?P<stem>.+)_(?P<date>{_DATE})\.json", re.DOTALL)
 # Prefixes of the files that this package writes next to lm-eval's logs; such files are never read as logs.
 OWN_PREFIXES = ("judged_", "scored_")
 
+# A model's name appears in every table and note.
+_LONGEST_NAME = 500
+
 # Search for sample logs in the given folder and this many levels below: `results/EXPERIMENT/MODEL` is common.
 _LEVELS = 2
 
@@ -37,7 +41,7 @@ class Run:
 
     Attributes:
         folder: the folder of its files.
-        date: when it ended, as lm-eval writes it into its file names; sorts by time.
+        date: when it ended, as lm-eval writes it into its file names (see `ended`).
         results_file: lm-eval's results JSON; None if it is not next to the samples.
         name: the user's name for the model; None to use lm-eval's.
     """
@@ -54,17 +58,27 @@ class Run:
             return {}
         hint = "Delete it to go on without the run's settings, or run again."
         try:
-            content = json.loads(self.results_file.read_bytes().decode("utf-8-sig"))
-        except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
+            content = read_json(read_bounded(self.results_file))
+        except OSError as error:
+            raise RunError(f"{self.results_file} cannot be read: {error.strerror}. {hint}") from error
+        except ValueError as error:
             raise RunError(f"{self.results_file} is not valid JSON ({error}); it may be truncated. {hint}") from error
         if not isinstance(content, Mapping):
             raise RunError(f"{self.results_file} does not contain a JSON object. {hint}")
+        name = content.get("model_name")
+        if isinstance(name, str) and len(name) > _LONGEST_NAME:
+            raise RunError(f"{self.results_file} names a model with {len(name):,} characters. {hint}")
         return content
 
     @property
     def results_name(self) -> str:
         """The usual name of the results file."""
         return f"results_{self.date}.json"
+
+    @property
+    def ended(self) -> str:
+        """The date in a form that sorts by time whichever release of lm-eval wrote it."""
+        return self.date.replace(":", "-")
 
     @property
     def model(self) -> str:
@@ -152,7 +166,7 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
     Raises:
         RunError: a path does not exist, is not a log or contains no logs, or a results file is invalid.
     """
-    return sorted(locate_logs(paths), key=lambda log: (log.run.model, log.task, log.run.date, str(log.file)))
+    return sorted(locate_logs(paths), key=lambda log: (log.run.model, log.task, log.run.ended, str(log.file)))
 
 
 def locate_logs(paths: Iterable[Path], name: str | None = None) -> list[TaskLog]:
@@ -184,7 +198,7 @@ def tasks_of_run(run: Run) -> list[str]:
 def newest(logs: Iterable[TaskLog]) -> list[TaskLog]:
     """Keep the newest log of each model and task, sorted by model and task."""
     latest: dict[tuple[str, str], TaskLog] = {}
-    for log in sorted(logs, key=lambda log: (log.run.date.replace(":", "-"), str(log.file))):
+    for log in sorted(logs, key=lambda log: (log.run.ended, str(log.file))):
         latest[log.run.model, log.task] = log
     return sorted(latest.values(), key=lambda log: (log.run.model, log.task))
 
@@ -248,7 +262,11 @@ def _results_file(folder: Path, date: str) -> Path | None:
     usual = folder / f"results_{date}.json"
     if usual.is_file():
         return usual
-    others = [file for file in sorted(folder.glob(f"*_{date}.json")) if not file.name.startswith(OWN_PREFIXES)]
+    others = [
+        file
+        for file in sorted(folder.glob(f"*_{date}.json"))
+        if not file.name.startswith(OWN_PREFIXES) and file.is_file()
+    ]
     return others[0] if others else None
 
 

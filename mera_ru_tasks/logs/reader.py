@@ -20,7 +20,9 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import PHRASE, benchmark_of_task
 from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog
+from mera_ru_tasks.paths import bounded_lines, open_regular
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_groups
+from mera_ru_tasks.textutil import quoted, read_json
 
 # A metric and a filter.
 Measure = tuple[str, str]
@@ -114,8 +116,8 @@ class LogReader:
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield each usable line in the order of the log; of repeated lines, only the first."""
-        with self.log.file.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
+        with open_regular(self.log.file) as stream:
+            for number, line in enumerate(bounded_lines(stream, str(self.log.file)), start=1):
                 if line.isspace():
                     continue
                 try:
@@ -286,8 +288,8 @@ def is_our_log(log: TaskLog) -> bool:
     """Return True if a log's first readable line belongs to a task of this package or a custom task."""
     if benchmark_of_task(log.task):
         return True
-    with log.file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+    with open_regular(log.file) as stream:
+        for number, line in enumerate(bounded_lines(stream, str(log.file)), start=1):
             try:
                 return "answer_format" in parse_sample(log.file.name, number, line).doc
             except RunError:
@@ -315,8 +317,8 @@ def parse_sample(file: str, number: int, line: bytes) -> Sample:
         RunError: the line is truncated, not JSON or not a sample.
     """
     try:
-        row = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # broken UTF-8 or JSON, or a number too long
+        row = read_json(line)
+    except ValueError as error:
         cut = " The last line is truncated: the run or its copy stopped halfway." if not line.endswith(b"\n") else ""
         raise RunError(
             f"{file}, line {number}: it is not valid JSON ({error}).{cut} Copy the log again, or run again."
@@ -471,8 +473,7 @@ def checked_part(name: str, part: Any, file: str, line: int) -> Any:
     elif _is_number(part) and (0 <= part <= 1 or not metric.bounded):
         return float(part)
     raise RunError(
-        f"{file}, line {line}: the metric `{name}` is {json.dumps(part)[:60]}, which is not a valid value of it. Run "
-        "again."
+        f"{file}, line {line}: the metric `{name}` is {quoted(part)}, which is not a valid value of it. Run again."
     )
 
 

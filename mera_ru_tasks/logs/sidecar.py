@@ -25,10 +25,10 @@ from mera_ru_tasks.issues import OutputError, RunError
 from mera_ru_tasks.judge.config import identity
 from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, tasks_of_run
 from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
-from mera_ru_tasks.paths import averaged_groups, write_whole
+from mera_ru_tasks.paths import averaged_groups, bounded_lines, open_regular, read_bounded, write_whole
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.secrets import public_name
-from mera_ru_tasks.textutil import strict_json
+from mera_ru_tasks.textutil import read_json, strict_json
 
 # Added to a task's name in tables and results if its log is incomplete.
 INCOMPLETE_MARK = " (incomplete log)"
@@ -115,7 +115,11 @@ class ScoreLine:
 
 def scored_file(log: TaskLog) -> Path:
     """Return where `mera-ru score` writes the scores of a log's documents."""
-    return log.file.with_name(f"scored_{log.task}_{log.run.date}.jsonl")
+    return _lines_file(log, "scored_")
+
+
+def _lines_file(log: TaskLog, beginning: str) -> Path:
+    return log.run.folder / f"{beginning}{log.task}_{log.run.date}.jsonl"
 
 
 def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
@@ -132,8 +136,8 @@ def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
 
 def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
     """Read a score file lazily; yield an unusable line as broken."""
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+    with open_regular(file) as stream:
+        for number, line in enumerate(bounded_lines(stream, str(file)), start=1):
             try:
                 yield _parse(line, file.name, number)
             except RunError as error:
@@ -143,12 +147,12 @@ def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
 def _parse(line: bytes, file: str, number: int) -> ScoreLine:
     location = f"{file}, line {number}"
     try:
-        row = json.loads(line.decode("utf-8-sig"))
+        row = read_json(line)
         parts = {name: part for name, part in row["scores"].items() if name in METRICS}
         doc_id, name = row["doc_id"], row["filter"]
         reference, reason = row.get("reference"), row.get("reason")
         scores = {name: checked_part(name, part, file, number) for name, part in parts.items()}
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(
             f"{location}: it is not a valid score line ({type(error).__name__}). Run the command again."
         ) from error
@@ -214,7 +218,7 @@ def write(
     for run, items in _by_run(rescored).items():
         extended = set()
         for item in items:
-            file = run.folder / f"{kind}_{name}{item.log.task}_{run.date}.jsonl"
+            file = _lines_file(item.log, f"{kind}_{name}")
             lines = [row.to_json() for row in item.rows]
             if _extends(lines, file):
                 extended.add(item.log.task)
@@ -281,11 +285,11 @@ def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
     """Return True if `lines` contain every score of the earlier file."""
     scores = {(line["doc_id"], line["filter"]): line["scores"] for line in json.loads(strict_json(lines))}
     try:
-        earlier = [json.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
+        earlier = [read_json(line) for line in file.read_bytes().splitlines()] if file.exists() else []
         return all(
             not line["scores"] or line["scores"] == scores.get((line["doc_id"], line["filter"])) for line in earlier
         )
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError):
         return False
 
 
@@ -316,6 +320,6 @@ def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> N
 def _read_json(file: Path) -> Mapping[str, Any]:
     """Return the object in a JSON file; empty if there is no file."""
     try:
-        return as_mapping(json.loads(file.read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        return as_mapping(read_json(read_bounded(file)))
+    except (OSError, ValueError):
         return {}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import lzma
 import re
 import zipfile
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark
 from mera_ru_tasks.data.custom import benchmark_of_config
@@ -20,17 +20,26 @@ from mera_ru_tasks.data.schema import row_id
 from mera_ru_tasks.issues import Issue, RunError, SubmissionError
 from mera_ru_tasks.logs.find import SAMPLES_NAME, as_mapping
 from mera_ru_tasks.logs.reader import parse_samples
+from mera_ru_tasks.paths import LARGEST_FILE, bounded_lines, open_regular
 from mera_ru_tasks.secrets import secrets_in, tokens_in
 from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.rules import LOGS, is_log_of, name_ids, task_error
+from mera_ru_tasks.textutil import quoted, read_json
 
-# Far larger than any real submission, but small enough for any machine's memory.
-_LARGEST = 1 << 30
+# Limits far above any real submission: what all entries unpack to, what one entry that is parsed as a whole unpacks to,
+# the size of the list of entries, and how often one entry may be smaller when packed.
+_LARGEST_TOTAL = 1 << 30
+_LARGEST_LIST = 4 << 20
+_LARGEST_PACKED = 16 << 20
+_HIGHEST_RATIO = 200
+_MOST_ROWS = 100_000
 _REPACK = "Pack it again with `mera-ru submit`."
 _RESULTS = re.compile(r"(^|/)results[^/]*\.json$")
 _FORM = '{"data": {"test": [{"outputs": "…", "meta": {"id": 1}}, …]}}'
 
 Responses = Mapping[int, str]
+# What zipfile raises for an entry that it cannot unpack; RuntimeError for an encrypted one and an unknown compression.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, UnicodeError)
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,11 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
         SubmissionError: the file is not a zip archive.
         DataError: the data are missing or invalid.
     """
-    archive = open_archive(file.read_bytes(), str(file))
+    with open_regular(file) as stream:
+        return _check(open_archive(stream, str(file)), data, tasks)
+
+
+def _check(archive: zipfile.ZipFile, data: Path | None, tasks: Sequence[str]) -> Checked:
     logs, found = read_entry(archive, LOGS, LOGS)
     issues = list(map(_as_warning, found))
     if tasks:
@@ -93,12 +106,13 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
 
 def _scan_all(archive: zipfile.ZipFile) -> Iterator[Issue]:
     for entry in archive.infolist():
-        content = None if entry.is_dir() else read_entry(archive, entry.filename, entry.filename)[0]
-        if content and entry.filename == LOGS:
+        if entry.filename == LOGS:
+            content, _ = read_entry(archive, LOGS, LOGS)
             with contextlib.suppress(SubmissionError):
-                yield from _scan_all(open_archive(content, LOGS))
-        elif content:
-            yield from scan(entry.filename, content)
+                yield from _scan_all(open_archive(content or b"", LOGS))
+        elif not entry.is_dir():
+            with contextlib.suppress(RunError, OSError):  # said by the other checks
+                yield from scan(entry.filename, _lines(archive, entry.filename))
 
 
 def _unknown(title: str) -> Benchmark:
@@ -140,18 +154,28 @@ def _custom(logs: bytes | None, task: str) -> Benchmark | None:
     for name in archive.namelist():
         content = read_entry(archive, name, task)[0] if _RESULTS.search(name) else None
         try:
-            configs = as_mapping(as_mapping(json.loads((content or b"{}").decode("utf-8-sig"))).get("configs"))
+            configs = as_mapping(as_mapping(read_json(content or b"{}")).get("configs"))
             if benchmark := benchmark_of_config(task, as_mapping(configs.get(task))):
                 return benchmark
-        except (ValueError, RecursionError):  # not JSON, or settings that describe no task
+        except ValueError:  # not JSON, or settings that describe no task
             continue
     return None
 
 
-def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
-    """Open a zip archive; raise SubmissionError for any other file."""
+def open_archive(content: bytes | BinaryIO, name: str) -> zipfile.ZipFile:
+    """Open a zip archive of a plausible size; raise SubmissionError for any other file."""
+    stream = io.BytesIO(content) if isinstance(content, bytes) else content
     try:
-        return zipfile.ZipFile(io.BytesIO(content))
+        stream.seek(-min(stream.seek(0, io.SEEK_END), 1 << 17), io.SEEK_END)
+        # The end of an archive states the size of its list of entries; a list of any size would be read into memory.
+        end = stream.read().rpartition(b"PK\x05\x06")[2]
+        if len(end) >= 12 and int.from_bytes(end[8:12], "little") > _LARGEST_LIST:
+            raise SubmissionError(f"{name} has more entries than any real submission. {_REPACK}")
+        archive = zipfile.ZipFile(stream)
+        total = sum(entry.file_size for entry in archive.infolist())
+        if total > _LARGEST_TOTAL:
+            raise SubmissionError(f"{name} unpacks to {total >> 20} MiB, more than any real submission. {_REPACK}")
+        return archive
     except (zipfile.BadZipFile, UnicodeDecodeError, RuntimeError) as error:
         # zipfile raises the last two for a broken name and for an unknown version of the format.
         raise SubmissionError(f"{name} is not a zip archive ({error}). {_REPACK}") from error
@@ -174,16 +198,21 @@ def check_names(archive: zipfile.ZipFile, files: Sequence[str]) -> Iterator[Issu
             yield task_error("wrong-name", "archive", repr(name), message, _REPACK)
 
 
-def scan(name: str, content: bytes) -> Iterator[Issue]:
+def scan(name: str, lines: Iterable[bytes]) -> Iterator[Issue]:
     """Warn about secrets and folders of a user in a file of an archive, which becomes public; name no value."""
-    text = content.decode("utf-8", "replace")
     # A task's file holds responses, in which settings such as `api_key` may be part of the answer.
     search = secrets_in if SAMPLES_NAME.fullmatch(_base(name)) or is_results_log(name) else tokens_in
-    if number := len({secret for line in text.split("\n") for secret in search(line)}):
-        message = f"it seems to contain {number} key{'s' if number > 1 else ''}, tokens or passwords"
+    secrets: set[str] = set()
+    folders: set[str] = set()
+    for line in lines:
+        text = line.decode("utf-8", "replace")
+        secrets.update(search(text))
+        folders.update(_USER_FOLDER.findall(text))
+    if secrets:
+        message = f"it seems to contain keys, tokens or passwords ({len(secrets)} different ones)"
         yield Issue("possible-secret", "warning", name, message, "Remove them before you publish the archive.")
-    if folders := set(_USER_FOLDER.findall(text)):
-        message = f"it names {len(folders)} folder{'s' if len(folders) > 1 else ''} of a user"
+    if folders:
+        message = f"it names folders of a user ({len(folders)} different ones)"
         yield Issue("user-folder", "warning", name, message, "Check that the archive may show this user's name.")
 
 
@@ -205,28 +234,49 @@ def read_entry(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | 
         entry = archive.getinfo(name)
     except KeyError:
         return None, [task_error("missing-entry", task, name, "it is not in the archive", _REPACK)]
-    if entry.file_size > _LARGEST:
-        message = f"it unpacks to {entry.file_size >> 20} MiB, more than any real submission"
-        return None, [task_error("oversized-entry", task, name, message, _REPACK)]
+    if issue := _oversized(entry, task, entry.file_size > LARGEST_FILE):
+        return None, [issue]
     try:
         with archive.open(entry) as stream:
-            return stream.read(_LARGEST), []
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, UnicodeError) as error:
-        # zipfile raises RuntimeError for an encrypted entry and for an unknown compression.
+            return stream.read(LARGEST_FILE), []
+    except _DAMAGED as error:
         message = f"it cannot be unpacked ({error})"
         return None, [task_error("damaged-entry", task, name, message, _REPACK)]
+
+
+def _oversized(entry: zipfile.ZipInfo, task: str, is_large: bool = False) -> Issue | None:
+    """Return an issue for an entry that is larger than any real one."""
+    bomb = entry.file_size > _LARGEST_PACKED and entry.file_size > _HIGHEST_RATIO * entry.compress_size
+    if not (is_large or bomb):
+        return None
+    message = f"it unpacks to {entry.file_size >> 20} MiB, more than any real submission"
+    return task_error("oversized-entry", task, entry.filename, message, _REPACK)
+
+
+def _lines(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """Yield the lines of an entry without unpacking all of it; raise RunError if it cannot be unpacked."""
+    entry = archive.getinfo(name)
+    if issue := _oversized(entry, name):
+        raise RunError(str(issue))
+    try:
+        with archive.open(entry) as stream:
+            yield from bounded_lines(cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)), name)
+    except _DAMAGED as error:
+        raise RunError(f"it cannot be unpacked ({error})") from error
 
 
 def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[Issue]]:
     """Check one task's file; return its responses by id."""
     try:
-        parsed = json.loads(content.decode("utf-8"))  # the scorer refuses a byte-order mark
-    except (ValueError, RecursionError) as error:
+        parsed = read_json(content.decode("utf-8"))  # the scorer refuses a byte-order mark
+    except ValueError as error:
         return {}, [task_error("invalid-json", task, name, f"it is not valid JSON in UTF-8 ({error})", _REPACK)]
     data = parsed.get("data") if isinstance(parsed, Mapping) else None
     rows = data.get("test") if isinstance(data, Mapping) else None
     if not isinstance(rows, list):
         return {}, [task_error("wrong-form", task, name, f"it does not have the form {_FORM}", _REPACK)]
+    if len(rows) > _MOST_ROWS:
+        return {}, [task_error("wrong-form", task, name, f"it has {len(rows):,} entries, more than any task", _REPACK)]
     responses: dict[int, str] = {}
     issues: list[Issue] = []
     for number, row in enumerate(rows, start=1):
@@ -239,7 +289,7 @@ def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[I
         elif "outputs" not in row:
             code, message = "missing-outputs", f"id {identity} (entry {number}) has no `outputs`"
         elif not isinstance(row["outputs"], str):
-            shown = json.dumps(row["outputs"])[:60]
+            shown = quoted(row["outputs"])
             code, message = "wrong-type", f"the `outputs` of id {identity} (entry {number}) is not a string: {shown}"
         if code:
             issues.append(task_error(code, task, name, message, _REPACK))
@@ -291,13 +341,11 @@ def _compare(logs: zipfile.ZipFile, names: Sequence[str], given: Responses, benc
     logged: dict[int, set[str]] = defaultdict(set)
     location = f"{LOGS}: {', '.join(names)}"
     for name in names:
-        lines, issues = read_entry(logs, name, benchmark.title)
-        yield from issues
         try:
-            for sample in parse_samples(io.BytesIO(lines or b""), f"{LOGS}: {name}"):
+            for sample in parse_samples(_lines(logs, name), f"{LOGS}: {name}"):
                 if (identity := row_id(sample.doc)) is not None:
                     logged[identity].add(sample.response.strip())
-        except RunError as error:
+        except (RunError, OSError) as error:
             yield task_error("damaged-log", benchmark.title, location, str(error).removesuffix("."), _REPACK)
             return
     other = [identity for identity, response in given.items() if response.strip() not in logged.get(identity, ())]

@@ -25,7 +25,7 @@ from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, newest
 from mera_ru_tasks.logs.reader import Sample
 from mera_ru_tasks.logs.rescore import read_responses
 from mera_ru_tasks.logs.setting import SHOTS, parse_arguments
-from mera_ru_tasks.paths import write_whole
+from mera_ru_tasks.paths import bounded_lines, open_regular, read_bounded, write_whole
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.secrets import (
     PUBLIC_SETTINGS,
@@ -38,7 +38,9 @@ from mera_ru_tasks.secrets import (
 )
 from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
-from mera_ru_tasks.textutil import LONE_SURROGATE
+from mera_ru_tasks.textutil import LONE_SURROGATE, read_json
+
+_LARGEST_ARCHIVE = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -299,7 +301,7 @@ def build_into(file: Path, answers: Sequence[Answers]) -> tuple[bytes, list[Issu
     Raises:
         SubmissionError: the existing archive cannot be read, or has unusable names.
     """
-    base = check.open_archive(file.read_bytes(), str(file))
+    base = check.open_archive(read_bounded(file, _LARGEST_ARCHIVE), str(file))
     titles = [part.benchmark.title for part in answers]
     if unusable := list(check.check_names(base, [f"{title}.json" for title in (*rules.SIZES, *titles)])):
         raise SubmissionError(f"{file}: {unusable[0]}")
@@ -312,7 +314,7 @@ def build_into(file: Path, answers: Sequence[Answers]) -> tuple[bytes, list[Issu
     }
     others = {name: read for name, read in _entries(base, file).items() if name not in (*_task_files(answers), LOGS)}
     entries = {**others, **_task_files(answers), LOGS: lambda: _zip({**kept, **_logs(answers)})}
-    found = [issue for name, read in {**others, **kept}.items() for issue in check.scan(name, read())]
+    found = [issue for name, read in {**others, **kept}.items() for issue in check.scan(name, io.BytesIO(read()))]
     return _zip(entries), [*_other_models(kept, answers), *found]
 
 
@@ -339,8 +341,8 @@ def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Ans
         if not check.is_results_log(name):
             continue
         try:
-            model = as_mapping(json.loads(read().decode("utf-8-sig"))).get("model_name")
-        except (ValueError, RecursionError):
+            model = as_mapping(read_json(read())).get("model_name")
+        except ValueError:
             continue
         if isinstance(model, str) and public_name(model) not in own:
             message = (
@@ -388,11 +390,11 @@ def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
 def _public_samples(log: TaskLog, secrets: Collection[str]) -> bytes:
     """Return a sample log with only the fields that a reader of the run needs."""
     lines = []
-    with log.file.open("rb") as stream:
-        for line in stream:
+    with open_regular(log.file) as stream:
+        for line in bounded_lines(stream, str(log.file)):
             if line.isspace():
                 continue
-            row = json.loads(line.decode("utf-8-sig"))
+            row = read_json(line)
             request = as_mapping(as_mapping(row.get("arguments")).get("gen_args_0"))
             settings = public_settings(as_mapping(request.get("arg_1")))
             row["arguments"] = {"gen_args_0": {"arg_0": without(request.get("arg_0"), secrets), "arg_1": settings}}

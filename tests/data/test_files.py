@@ -54,10 +54,10 @@ def test_a_broken_file(tmp_path: Path, name: str, content: bytes, expected: tupl
 def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = data_folder(tmp_path, "riddles", [riddle(1)])
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, mode: str) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)  # a test that runs as root may read every file
+    monkeypatch.setattr(Path, "open", refuse)  # a test that runs as root may read every file
     text = message(root, RIDDLES_CLOSED)
     assert text.startswith("ROOT/riddles/test.json ") and "Permission denied" in text
 

@@ -42,7 +42,7 @@ class RankTask(MeraTask):
         super().__init__(config)
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Load the documents that have a reference, which ranking requires, and add distractors to riddles."""
+        """Load the documents that have a reference, because others cannot be ranked. Add distractors to riddles."""
         super().download(dataset_kwargs)
         split = self.config.test_split
         self.dataset[split] = self._with_distractors(self._answered(self.dataset[split]))

@@ -98,7 +98,7 @@ def group_part(metric: str, doc: Mapping[str, Any], correct: int) -> dict[str, G
 
 
 def total_ratio(parts: Iterable[tuple[float, float]]) -> float:
-    """Return the sum of the numerators divided by the sum of the denominators, or NaN if the denominators are 0.
+    """Return the sum of the numerators divided by the sum of the denominators, or NaN if the latter is 0.
 
     Args:
         parts: a pair of a numerator and a denominator for each document (bits and bytes for `bits_per_byte`).

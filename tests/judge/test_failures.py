@@ -123,8 +123,8 @@ def test_a_question_that_the_server_refuses_costs_that_question_alone(tmp_path):
         ("418", "LM_EVAL_JUDGE_EXTRA"),
         ("reset", "cannot be reached"),
         ("timeout", "LM_EVAL_JUDGE_TIMEOUT"),
-        ("no json", "protocol"),
-        ("no choices", "protocol"),
+        ("no json", "chat API"),
+        ("no choices", "chat API"),
     ],
 )
 def test_a_judge_that_cannot_be_used_is_known_before_the_run(tmp_path, fault, says):

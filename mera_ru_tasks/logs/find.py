@@ -1,8 +1,9 @@
 """Find and parse the logs that lm-eval writes with `--log_samples --output_path DIR`.
 
-One call of lm-eval (a `Run`) writes `DIR/MODEL/results_DATE.json` and, for each task (a `TaskLog`), one
-`DIR/MODEL/samples_TASK_DATE.jsonl` with a line for each document and filter (see reader.py). If `--output_path` ends in
-`.json`, the files are next to that file, without a folder for the model. Source: lm-eval's `EvaluationTracker`.
+One run of lm-eval (a `Run`) writes `DIR/MODEL/results_DATE.json`. For each task, it also writes a sample log (a
+`TaskLog`), `DIR/MODEL/samples_TASK_DATE.jsonl`, with one line for each document and filter (see reader.py). If
+`--output_path` ends in `.json`, lm-eval writes the logs to that file's folder and creates no folder for the model.
+lm-eval's `EvaluationTracker` defines these names.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from mera_ru_tasks.textutil import read_json
 # Old releases of lm-eval write the time with colons.
 _DATE = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?"
 SAMPLES_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE})\.jsonl", re.DOTALL)
-# Log names as browsers, chats and archive programs change them.
+# The names of logs that a browser, a chat or an archive program has renamed.
 _RENAMED = re.compile(rf"(?:samples|results)_.*{_DATE}.*\.jsonl?(?:\.\w+)*(?: \(\d+\))?(?:\.\w+)?", re.DOTALL)
 _RESULTS_NAME = re.compile(rf"(?P<stem>.+)_(?P<date>{_DATE})\.json", re.DOTALL)
 
-# Prefixes of the files that this package writes next to lm-eval's logs; such files are never read as logs.
+# Prefixes of the files that this package writes next to lm-eval's logs. These files are never read as logs.
 OWN_PREFIXES = ("judged_", "scored_")
 
-# A model's name appears in every table and note.
+# The maximum length of a model's name, which appears in every table and note.
 _LONGEST_NAME = 500
 
-# Search for sample logs in the given folder and this many levels below: `results/EXPERIMENT/MODEL` is common.
+# The depth of the search for sample logs below the given folder. Many users have `results/EXPERIMENT/MODEL`.
 _LEVELS = 2
 
 
 @dataclass(frozen=True)
 class Run:
-    """One call of lm-eval.
+    """One run of lm-eval.
 
     Attributes:
-        folder: the folder of its files.
-        date: when it ended, as lm-eval writes it into its file names (see `ended`).
-        results_file: lm-eval's results JSON; None if it is not next to the samples.
-        name: the user's name for the model; None to use lm-eval's.
+        folder: the folder that contains the run's files.
+        date: the time at which the run ended, as in the file names (see `ended`).
+        results_file: lm-eval's results file, or None if it is not in the same folder as the sample logs.
+        name: the user's name for the model, or None to use lm-eval's name.
     """
 
     folder: Path
@@ -53,10 +54,10 @@ class Run:
 
     @cached_property
     def results(self) -> Mapping[str, Any]:
-        """The content of the results file; empty if there is no file. Raises RunError for an invalid file."""
+        """The content of the results file, or an empty mapping without one. Raises RunError for an invalid file."""
         if self.results_file is None:
             return {}
-        hint = "Delete it to go on without the run's settings, or run again."
+        hint = "Rerun the evaluation, or delete the file to continue without the run's settings."
         try:
             content = read_json(read_bounded(self.results_file))
         except OSError as error:
@@ -77,12 +78,12 @@ class Run:
 
     @property
     def ended(self) -> str:
-        """The date in a form that sorts by time whichever release of lm-eval wrote it."""
+        """The date in a format that sorts by time, whichever release of lm-eval wrote the file."""
         return self.date.replace(":", "-")
 
     @property
     def model(self) -> str:
-        """The model's name: the user's, otherwise the one in the results or the folder's, which has `__` for `/`."""
+        """The model's name: the user's, or else lm-eval's, or else the folder's (with `__` instead of `/`)."""
         if self.name is not None:
             return self.name
         name = self.results.get("model_name")
@@ -90,12 +91,12 @@ class Run:
 
     @property
     def tasks(self) -> Mapping[str, Any]:
-        """The tasks that the results file names, each with its scores."""
+        """The scores of each task in the results file."""
         return as_mapping(self.results.get("results"))
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The arguments of the whole run: `model`, `model_args`, `limit`, `gen_kwargs`, seeds and more."""
+        """The arguments of the run, such as `model`, `model_args`, `limit`, `gen_kwargs` and the seeds."""
         return as_mapping(self.results.get("config"))
 
 
@@ -104,7 +105,7 @@ class TaskLog:
     """The sample log of one task of a run.
 
     Attributes:
-        run: the call of lm-eval that wrote the log.
+        run: the run that wrote the log.
         task: the task's name.
         file: the sample log.
     """
@@ -115,38 +116,38 @@ class TaskLog:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The task's configuration in the run (`generation_kwargs`, `metadata`, …); empty without results."""
+        """The task's configuration (`generation_kwargs`, `metadata`, …), or an empty mapping without a results file."""
         return as_mapping(as_mapping(self.run.results.get("configs")).get(self.task))
 
     @property
     def version(self) -> Any:
-        """The task's version; None without results."""
+        """The task's version, or None without a results file."""
         return as_mapping(self.run.results.get("versions")).get(self.task)
 
     @property
     def num_fewshot(self) -> Any:
-        """The number of shots in each prompt; None without results."""
+        """The number of shots in each prompt, or None without a results file."""
         return as_mapping(self.run.results.get("n-shot")).get(self.task)
 
     @property
     def scores(self) -> Mapping[str, Any]:
-        """lm-eval's own numbers, keyed `METRIC,FILTER`; in a `--predict_only` run only `bypass`."""
+        """lm-eval's scores by `METRIC,FILTER`. A `--predict_only` run has only `bypass`."""
         return as_mapping(self.run.tasks.get(self.task))
 
     @property
     def hash(self) -> str | None:
-        """lm-eval's hash of the log's documents, prompts and references in their order; None without results."""
+        """lm-eval's hash of the documents, prompts and references in log order, or None without a results file."""
         value = as_mapping(self.run.results.get("task_hashes")).get(self.task)
         return value if isinstance(value, str) else None
 
     @property
     def size(self) -> int | None:
-        """The number of documents in the task; the log holds fewer after a `--limit`. None without results."""
+        """The number of documents in the task, including those that `--limit` skipped; None without a results file."""
         return self._count("original")
 
     @property
     def scored(self) -> int | None:
-        """The number of documents that lm-eval scored, 0 if answers are closed; None without results."""
+        """The number of documents that lm-eval scored (0 without public answers), or None without a results file."""
         return self._count("effective")
 
     def _count(self, name: str) -> int | None:
@@ -158,10 +159,11 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
     """Find the sample logs under `paths`.
 
     Args:
-        paths: lm-eval's output folder, a model's folder in it, sample logs, or results files (for all logs of the run).
+        paths: lm-eval's output folders, models' folders, sample logs or results files. A results file selects all logs
+            of its run.
 
     Returns:
-        Every log once, sorted by model, task and date.
+        The logs without duplicates, sorted by model, task and date.
 
     Raises:
         RunError: a path does not exist, is not a log or contains no logs, or a results file is invalid.
@@ -170,11 +172,11 @@ def find_logs(paths: Iterable[Path]) -> list[TaskLog]:
 
 
 def locate_logs(paths: Iterable[Path], name: str | None = None) -> list[TaskLog]:
-    """Find the sample logs as `find_logs` does, without reading results files, sorted by path.
+    """Find the sample logs under `paths` without reading results files, and sort the logs by path.
 
     Args:
-        paths: as in `find_logs`.
-        name: the user's name for the model of all these logs.
+        paths: see `find_logs`.
+        name: the user's name for the model of all these logs, or None to use lm-eval's name.
     """
     files = {file.resolve(): file for path in paths for file in _sample_files(path)}
     runs: dict[tuple[Path, str], Run] = {}
@@ -190,7 +192,7 @@ def locate_logs(paths: Iterable[Path], name: str | None = None) -> list[TaskLog]
 
 
 def tasks_of_run(run: Run) -> list[str]:
-    """Return the tasks of one call of lm-eval, by the sample logs in its folder."""
+    """Return the names of the tasks for which a run wrote sample logs."""
     names = (SAMPLES_NAME.fullmatch(file.name) for file in sorted(run.folder.glob(f"samples_*_{run.date}.jsonl")))
     return [name["task"] for name in names if name]
 
@@ -209,7 +211,7 @@ def _sample_files(path: Path) -> list[Path]:
         found = [file for pattern in patterns for file in sorted(path.glob(pattern))]
         return [file for file in found if SAMPLES_NAME.fullmatch(file.name) and file.is_file()] or _nothing_in(path)
     if not path.exists():
-        raise RunError(f"{path} does not exist. Name the folder that lm-eval's --output_path named, or files in it.")
+        raise RunError(f"{path} does not exist. Pass the folder given to lm-eval as --output_path, or files in it.")
     if SAMPLES_NAME.fullmatch(path.name):
         return [path]
     results = _RESULTS_NAME.fullmatch(path.name)
@@ -217,8 +219,8 @@ def _sample_files(path: Path) -> list[Path]:
         raise RunError(_renamed(path))
     if not results or path.name.startswith(OWN_PREFIXES):
         raise RunError(
-            f"{path} is not named like a log of lm-eval. Name a sample log (samples_TASK_DATE.jsonl), a results file "
-            "(results_DATE.json) or the folder that holds them, under the names that lm-eval gave them."
+            f"{path} does not have the name of an lm-eval log. Pass a sample log (samples_TASK_DATE.jsonl), a results "
+            "file (results_DATE.json) or the folder that contains them, and keep the names that lm-eval gave them."
         )
     beside = sorted(path.parent.glob("samples_*.jsonl"))
     named = [(file, SAMPLES_NAME.fullmatch(file.name)) for file in beside]
@@ -228,10 +230,8 @@ def _sample_files(path: Path) -> list[Path]:
 def _renamed(file: Path) -> str:
     """Return a hint on how to fix a log whose name was changed."""
     if file.name.endswith((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z")):
-        return f"{file} is compressed. Unpack it, so that its name ends in .jsonl or .json again."
-    return (
-        f"{file} is a log of lm-eval under a changed name. Rename it to samples_TASK_DATE.jsonl or results_DATE.json."
-    )
+        return f"{file} is compressed. Decompress it to a file that ends in .jsonl or .json."
+    return f"{file} looks like a renamed lm-eval log. Rename it back to samples_TASK_DATE.jsonl or results_DATE.json."
 
 
 def _nothing_in(path: Path) -> list[Path]:
@@ -240,25 +240,25 @@ def _nothing_in(path: Path) -> list[Path]:
     renamed = [file for pattern in patterns for file in sorted(folder.glob(pattern)) if _RENAMED.fullmatch(file.name)]
     others = [file for file in renamed if not SAMPLES_NAME.fullmatch(file.name)]
     if others:
-        more = f" ({len(others) - 1} more files like it.)" if len(others) > 1 else ""
+        more = f" ({len(others) - 1} more files have the same problem.)" if len(others) > 1 else ""
         raise RunError(f"{_renamed(others[0])}{more}")
     names = sorted(entry.name for entry in folder.iterdir())
     holds = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") if names else "nothing"
-    where = f"in {folder} or two levels of folders below it" if path.is_dir() else f"beside {path}"
+    where = f"in {folder} or up to two levels below it" if path.is_dir() else f"next to {path}"
     ran = not path.is_dir() or any(path.glob("results_*.json")) or any(path.glob("*/results_*.json"))
     why = (
-        "lm-eval ran without --log_samples, so the responses were not kept. Run it again with"
+        "lm-eval ran without --log_samples, so it did not save the responses. Rerun the evaluation with"
         if ran
-        else "Name the folder that lm-eval's --output_path named, or run lm-eval with"
+        else "Pass the folder given to lm-eval as --output_path, or run lm-eval with"
     )
     raise RunError(
-        f"No sample log of lm-eval (samples_TASK_DATE.jsonl) is {where}; {folder} holds: {holds}. "
+        f"There is no lm-eval sample log (samples_TASK_DATE.jsonl) {where}. {folder} contains {holds}. "
         f"{why} `--log_samples --output_path DIR`."
     )
 
 
 def _results_file(folder: Path, date: str) -> Path | None:
-    """Return the results file of a run; its prefix differs from `results_` if `--output_path` named a file."""
+    """Return a run's results file. If `--output_path` was a file, its name replaces the prefix `results_`."""
     usual = folder / f"results_{date}.json"
     if usual.is_file():
         return usual
@@ -271,5 +271,8 @@ def _results_file(folder: Path, date: str) -> Path | None:
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, otherwise an empty one: another program's file may have any form."""
+    """Return the value if it is a JSON object, or else an empty mapping.
+
+    Files of other programs may contain any type of value.
+    """
     return value if isinstance(value, Mapping) else {}

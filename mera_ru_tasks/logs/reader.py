@@ -1,8 +1,8 @@
-"""Read one sample log, and decide whether it is complete.
+"""Read a sample log and check that it is complete.
 
-A log is complete if it holds each document of the run once for each filter, if its lines have the hash that the run's
-results file states, and if its scores aggregate to the scores in that file. Every command reads logs through this
-module, so that every number from a damaged log is marked.
+A complete log meets three conditions. It contains each document of the run once for each filter. The hash of its lines
+equals the hash in the results file. The aggregates of its scores equal the scores in the results file. Every command
+reads logs with this module, so that every number from a damaged log is marked.
 """
 
 from __future__ import annotations
@@ -27,28 +27,27 @@ from mera_ru_tasks.textutil import quoted, read_json
 # A metric and a filter.
 Measure = tuple[str, str]
 
-_COPY_AGAIN = "Copy the log and its results file again, or run again."
-# With several processes, lm-eval adds up the same numbers in a different order.
+_COPY_AGAIN = "Copy the log and its results file again, or rerun the evaluation."
+# If a run used several processes, lm-eval added the scores in a different order.
 _TOLERANCE = 1e-9
 
 
 @dataclass(slots=True)
 class Sample:
-    """One line of a sample log: one document in one filter.
+    """One line of a sample log. Each line contains one document for one filter.
 
     Attributes:
         file: the log's name, for messages.
-        line: the line's number, from 1.
-        doc_id: the document's number in its split, from 0.
+        line: the line number, starting at 1.
+        doc_id: the document's index in its split, starting at 0.
         doc: the document (see `data`).
         filter: the filter's name.
-        prompt: the prompt that the model was given, after its chat template if there is one.
+        prompt: the prompt that the model received, with the chat template applied if the run used one.
         generation: the generation settings sent with the prompt.
-        response: the model's whole response; the first if there are several, as in the filters. Empty for a ranking
-            task.
-        filtered: the filter's result; empty for a ranking task.
-        options: in a ranking task, for each option its log-likelihood and whether it is the greedy continuation.
-        scores: the metrics' parts by name; empty for a document without a reference and after `--predict_only`.
+        response: the model's whole response, or the first of several responses. Empty for a ranking task.
+        filtered: the filter's result. Empty for a ranking task.
+        options: for a ranking task, each option's log-likelihood and whether the option is the greedy continuation.
+        scores: the document's value for each metric. Empty without a reference and in a `--predict_only` run.
         doc_hash: lm-eval's hash of the document.
         prompt_hash: lm-eval's hash of the prompt.
         target_hash: lm-eval's hash of the reference.
@@ -77,13 +76,13 @@ class Sample:
 
 @dataclass(frozen=True)
 class LogCheck:
-    """The result of checking a whole log.
+    """The result of checking a log.
 
     Attributes:
-        issues: everything that is wrong or noteworthy.
-        incomplete: the filters for which the log may not hold each document of the run exactly once. Numbers from their
-            lines must be marked.
-        contradicted: the measures whose scores do not aggregate to the results file. Their numbers must not be shown.
+        issues: the issues found.
+        incomplete: the filters for which the log may lack or repeat documents of the run. Callers must mark scores from
+            these filters.
+        contradicted: the measures whose aggregate differs from the results file. Callers must not show their scores.
     """
 
     issues: tuple[Issue, ...]
@@ -99,23 +98,24 @@ class LogReader:
 
         Args:
             log: the log.
-            known_documents: checked documents by their hash, which several logs may share; this reader adds to it.
+            known_documents: documents already checked, by hash. The reader adds its own documents, so that several
+                readers can share this dictionary.
         """
         self.log = log
-        # Without folders: messages may leave the machine in a report.
+        # Messages may be published in a report, so they contain no folders.
         self._name = log.file.name
         self._known_documents = {} if known_documents is None else known_documents
         self._broken: list[RunError] = []
         self._repeated = 0
         self._hash = hashlib.sha256()
-        # The hash and response of each document; all its lines must agree on them.
+        # The hash and response of each document. They must be the same on all lines of the document.
         self._documents: dict[int, tuple[str, str]] = {}
         self._seen: defaultdict[str, set[int]] = defaultdict(set)
         self._sums: defaultdict[Measure, list[Any]] = defaultdict(lambda: [0, 0.0])
         self._parts: defaultdict[Measure, list[Any]] = defaultdict(list)
 
     def __iter__(self) -> Iterator[Sample]:
-        """Yield each usable line in the order of the log; of repeated lines, only the first."""
+        """Yield the usable lines in log order. If lines repeat, yield only the first of them."""
         with open_regular(self.log.file) as stream:
             for number, line in enumerate(bounded_lines(stream, str(self.log.file)), start=1):
                 if line.isspace():
@@ -129,7 +129,7 @@ class LogReader:
                     yield sample
 
     def _take(self, number: int, line: bytes) -> Sample | None:
-        """Parse and count one line; return None for a repeated line, raise RunError for a line that is not usable."""
+        """Parse and count a line. Return None for a repeated line; raise RunError for an unusable one."""
         sample = parse_sample(self._name, number, line)
         doc_id, seen = sample.doc_id, self._seen[sample.filter]
         if doc_id in seen:
@@ -142,7 +142,7 @@ class LogReader:
         elif first != (sample.doc_hash, sample.response):
             if first != (sample.doc_hash, "") or sample.response != "None":
                 raise RunError(
-                    f"{sample.location}: the document or response differs from an earlier line with this `doc_id`."
+                    f"{sample.location}: the document or response differs from an earlier line with the same `doc_id`."
                 )
             sample.response = ""  # see `_sample`
         seen.add(doc_id)
@@ -165,20 +165,20 @@ class LogReader:
         self._known_documents.setdefault(sample.doc_hash, sample.doc)
 
     def check(self) -> LogCheck:
-        """Compare the log with its results file. Call this after iterating over all samples."""
+        """Compare the log with its results file. Call this method after iterating over all samples."""
         issues: list[Issue] = []
         if self._broken:
             issues.append(self._broken_lines())
         if self._repeated:
-            what = f"{self._repeated} lines repeat a document in the same filter; only the first of each was used"
+            what = f"{self._repeated} lines repeat a document for the same filter; only the first line was used"
             issues.append(self._issue("repeated-lines", what, n=self._repeated))
         if self.log.run.results_file is None:
             name = self.log.run.results_name
-            what = f"its results file, {name}, is not next to it, so the log may be incomplete"
-            issues.append(self._issue("no-results-file", what, "Put the file back.", results=name))
+            what = f"the results file {name} is not in the same folder, so the log may be incomplete"
+            issues.append(self._issue("no-results-file", what, "Restore the results file.", results=name))
             return LogCheck(tuple(issues), frozenset(self._seen), frozenset())
         if self.log.task not in self.log.run.tasks:
-            what = f"its results file does not list the task {self.log.task}, so no scores of this log are shown"
+            what = f"the results file does not contain the task {self.log.task}, so no scores from this log are shown"
             issues.append(self._error("not-in-results", what, task=self.log.task))
             return LogCheck(tuple(issues), frozenset(self._seen), frozenset({*self._sums, *self._parts}))
         whole = self.log.hash == self._hash.hexdigest()
@@ -193,7 +193,7 @@ class LogReader:
         return LogCheck((*issues, *contradictions.values()), incomplete, frozenset(contradictions))
 
     def _all_there(self, filter_name: str) -> bool:
-        """Return True if the filter has as many documents as the results file counts."""
+        """Return True if the number of documents for the filter equals the number in the results file."""
         return len(self._seen[filter_name]) == len(self._documents) == self.log.scored
 
     def _broken_lines(self) -> Issue:
@@ -202,7 +202,7 @@ class LogReader:
         return self._issue("broken-lines", what, n=number, fault=first)
 
     def _missing(self, *, explained: bool) -> Iterator[Issue]:
-        """Yield issues on differences between the log and the run.
+        """Yield an issue for each difference between the log and the run.
 
         Args:
             explained: True if other issues already explain the difference.
@@ -212,41 +212,41 @@ class LogReader:
         lines = sum(held - len(self._seen[name]) for name in filters)
         if lines:
             names = ", ".join(sorted(filters))
-            what = f"{lines} lines are missing: some documents are not logged in every filter ({names})"
+            what = f"{lines} lines are missing: some documents have no line for one of the filters ({names})"
             yield self._issue("missing-lines", what, n=lines)
         if held < ran:
-            what = f"it contains {held} of the {ran} documents that were run, so it is incomplete"
+            what = f"the log contains only {held} of the run's {ran} documents"
             yield self._issue("missing-documents", what, held=held, run=ran)
         if self.log.hash is None:
-            what = "its results file has no hash of it, so the log may be incomplete"
+            what = "the results file contains no hash of this log, so the log may be incomplete"
             yield self._issue("no-hash", what)
         elif not explained and not lines and held >= ran:
-            yield self._issue("other-lines", "its lines do not belong to the run described in its results file")
+            yield self._issue("other-lines", "the lines of this log do not belong to the run in the results file")
 
     def _contradictions(self, whole: bool) -> Iterator[tuple[Measure, Issue]]:
-        """Yield the measures on which the log and the results file disagree."""
+        """Yield each measure whose values differ between the log and the results file, with an issue."""
         stated = self._stated()
         for measure in dict.fromkeys((*stated, *self._sums, *self._parts)):
             logged, claimed = self._logged(measure), stated.get(measure)
             if not self._agree(measure, logged, claimed, whole):
                 name = ",".join(measure)
                 values = {"measure": name, "logged": _shown(logged), "stated": _shown(claimed)}
-                what = f"its lines give {_shown(logged)} for {name}, but its results file says {_shown(claimed)}"
+                what = f"{name} is {_shown(logged)} in the log, but the results file says {_shown(claimed)}"
                 yield measure, self._error("contradicts-results", f"{what}, so this score is not shown", **values)
 
     def _agree(self, measure: Measure, logged: float | None, stated: float | None, whole: bool) -> bool:
         if stated is not None and math.isnan(stated):
-            # No group is complete, or a process had no verdict (see `scoring.score.score_judged`).
+            # Either no group is complete, or a process had no verdict (see `scoring.score.score_judged`).
             return True
         if logged is None or stated is None:
-            # A log that lacks lines may lack all scores of a measure.
+            # If lines are missing, all scores of a measure may be missing.
             return logged is stated or (logged is None and not whole)
         if whole or self._all_there(measure[1]):
             return math.isclose(logged, stated, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
         metric = METRICS[measure[0]]
         if metric.grouped or metric.ratio or metric.judged or not metric.bounded or not self.log.scored:
             return True
-        # The missing documents, whose scores are from 0 to 1, must account for the difference.
+        # Each missing document has a score between 0 and 1. Together they must account for the difference.
         number, total = self._sums[measure]
         rest: float = stated * self.log.scored - total
         return bool(-_TOLERANCE <= rest / self.log.scored <= (self.log.scored - number) / self.log.scored + _TOLERANCE)
@@ -261,7 +261,7 @@ class LogReader:
         return found
 
     def _logged(self, measure: Measure) -> float | None:
-        """Aggregate the log's scores in a measure; None if there are none."""
+        """Return the aggregate of the logged scores for a measure, or None if there are no scores."""
         metric, parts = METRICS[measure[0]], self._parts[measure]
         if metric.grouped:
             groups = whole_groups(parts).values()
@@ -298,12 +298,15 @@ def is_our_log(log: TaskLog) -> bool:
 
 
 def parse_samples(lines: Iterable[bytes], file: str) -> Iterator[Sample]:
-    """Parse the lines of a sample log; `file` is its name for messages.
+    """Parse the lines of a sample log.
 
-    Lines are bytes, split only at line feeds: text would also be split at other line separators in responses.
+    Args:
+        lines: the lines as bytes. Python splits bytes only at line feeds, but it also splits text at other line
+            separators, which responses may contain.
+        file: the log's name, for messages.
 
     Raises:
-        RunError: a line is truncated, not JSON or not a sample; the message names file and line.
+        RunError: a line is truncated, not JSON or not a sample.
     """
     for number, line in enumerate(lines, start=1):
         if not line.isspace():
@@ -311,7 +314,7 @@ def parse_samples(lines: Iterable[bytes], file: str) -> Iterator[Sample]:
 
 
 def parse_sample(file: str, number: int, line: bytes) -> Sample:
-    """Parse one line; `file` and `number` are for messages.
+    """Parse a line of a sample log. Messages use `file` and `number`.
 
     Raises:
         RunError: the line is truncated, not JSON or not a sample.
@@ -319,22 +322,22 @@ def parse_sample(file: str, number: int, line: bytes) -> Sample:
     try:
         row = read_json(line)
     except ValueError as error:
-        cut = " The last line is truncated: the run or its copy stopped halfway." if not line.endswith(b"\n") else ""
+        cut = " The last line is truncated: the run or the copy was interrupted." if not line.endswith(b"\n") else ""
         raise RunError(
-            f"{file}, line {number}: it is not valid JSON ({error}).{cut} Copy the log again, or run again."
+            f"{file}, line {number}: not valid JSON ({error}).{cut} Copy the log again, or rerun the evaluation."
         ) from error
     if type(row) is not dict:
-        raise RunError(f"{file}, line {number}: it is not a JSON object, so it is not a sample of lm-eval.")
+        raise RunError(f"{file}, line {number}: not a JSON object. Every line of an lm-eval sample log is an object.")
     try:
         return _sample(file, number, row)
     except _FieldError as field:
         raise RunError(
-            f"{file}, line {number}: the field `{field}` is missing or not in the form of lm-eval 0.4.12 or later. "
-            "Create the log with a newer lm-eval."
+            f"{file}, line {number}: the field `{field}` is missing or does not have the format of lm-eval 0.4.12 or "
+            "later. Rerun the evaluation with a newer lm-eval."
         ) from None
 
 
-# The fields that every line has, with their types.
+# The required fields of a line and their types.
 _FIELDS = {
     "doc_id": int, "doc": dict, "filter": str, "arguments": dict, "metrics": list, "doc_hash": str, "prompt_hash": str,
     "target_hash": str,
@@ -361,7 +364,7 @@ def _sample(file: str, number: int, row: Mapping[str, Any]) -> Sample:
     else:
         response, filtered = _first(row, "resps"), _first(row, "filtered_resps")
         if filter_name == STRICT and filtered != response:
-            # lm-eval logs an API's empty message (None) as "None"; the filter that keeps whole responses has "".
+            # lm-eval logs an API's empty message (None) as the response "None" and the filter's result "".
             if (response, filtered) != ("None", ""):
                 raise _FieldError("filtered_resps")
             response = ""
@@ -370,7 +373,7 @@ def _sample(file: str, number: int, row: Mapping[str, Any]) -> Sample:
         if type(name) is not str:
             raise _FieldError("metrics")
         part = row.get(name)
-        # NaN is a missing verdict (see `scoring.score.score_judged`).
+        # NaN stands for a missing verdict (see `scoring.score.score_judged`).
         if name in METRICS and not (name == "judge_score" and part != part):
             scores[name] = checked_part(name, part, file, number)
     return Sample(
@@ -381,13 +384,13 @@ def _sample(file: str, number: int, row: Mapping[str, Any]) -> Sample:
 
 
 class _FieldError(Exception):
-    """Raised for a field that is missing or has the wrong form; the message is its name."""
+    """Raised for a field that is missing or has the wrong type. The message is the name of the field."""
 
 
 def _first(row: Mapping[str, Any], field: str) -> str:
-    """Return the first of the field's strings; `resps` holds a list of them for each request.
+    """Return the first string of a field. `resps` contains a list of strings for each request.
 
-    A chat API's prompt is a list with one string: the messages as JSON.
+    The prompt of a chat API is a list with one string, which contains the messages as JSON.
     """
     value = row.get(field)
     while type(value) is list and value:
@@ -398,14 +401,14 @@ def _first(row: Mapping[str, Any], field: str) -> str:
 
 
 def _options(row: Mapping[str, Any]) -> tuple[tuple[float, bool], ...]:
-    """Return log-likelihood and greediness of each option, which lm-eval logs as text."""
+    """Return each option's log-likelihood and whether the option is greedy. lm-eval logs both as text."""
     try:
         return tuple((float(reply[0][0]), str(reply[0][1]) == "True") for reply in row["resps"])
     except (ValueError, TypeError, LookupError):
         raise _FieldError("resps") from None
 
 
-# A custom dataset's rows may hold anything else in `meta`.
+# The integer fields of `meta`. For custom datasets only `id` is checked; their other fields may have any type.
 _NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
 
 
@@ -414,10 +417,10 @@ def _types(values: Mapping[str, Any]) -> dict[str, type]:
 
 
 def check_document(sample: Sample, task: str) -> None:
-    """Check that a sample's document matches lm-eval's hash and has the form in which this package loads it.
+    """Check that a sample's document has this package's format and matches lm-eval's hash.
 
     Raises:
-        RunError: the check fails.
+        RunError: the format is wrong, or the hash does not match.
     """
     doc = sample.doc
     inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
@@ -434,21 +437,23 @@ def check_document(sample: Sample, task: str) -> None:
     for name, is_good in good.items():
         if not is_good:
             raise RunError(
-                f"{sample.location}: the document's field `{name}` is not in this package's form; this is not a log of "
-                "its task. Run the task as the package defines it."
+                f"{sample.location}: the document's field `{name}` does not have this package's format, so this is not "
+                "a log of its task. Run the task as the package defines it."
             )
     if hashlib.sha256(_hashed_text(doc, "\n").encode("utf-8", "surrogatepass")).hexdigest() != sample.doc_hash:
         raise RunError(
-            f"{sample.location}: the document's hash does not match, so this is not the document that was run."
+            f"{sample.location}: the hash does not match the document, so the document has changed since the run."
         )
 
 
 def _hashed_text(value: Any, line: str) -> str:
-    """Return a document as lm-eval hashes it: like `json.dumps` with an indent of 2, but five times as fast.
+    """Return the text that lm-eval hashes for a document.
+
+    The text equals that of `json.dumps` with an indent of 2. This function is five times as fast.
 
     Args:
-        value: the document or a value in it.
-        line: a line feed with the indent of the value.
+        value: the document, or a value inside the document.
+        line: a line feed followed by the indentation of the value.
     """
     if type(value) is str:
         return encode_basestring(value)
@@ -462,7 +467,7 @@ def _hashed_text(value: Any, line: str) -> str:
 
 
 def checked_part(name: str, part: Any, file: str, line: int) -> Any:
-    """Return one document's part of a metric, a float or a tuple; raise RunError if it is not valid."""
+    """Return a document's value for a metric, as a float or a tuple. Raise RunError for an invalid value."""
     metric = METRICS[name]
     if metric.grouped:
         if type(part) is list and len(part) == 3 and set(map(type, part)) == {int} and part[2] in (0, 1):
@@ -473,7 +478,7 @@ def checked_part(name: str, part: Any, file: str, line: int) -> Any:
     elif _is_number(part) and (0 <= part <= 1 or not metric.bounded):
         return float(part)
     raise RunError(
-        f"{file}, line {line}: the metric `{name}` is {quoted(part)}, which is not a valid value of it. Run again."
+        f"{file}, line {line}: {quoted(part)} is not a valid value of the metric `{name}`. Rerun the evaluation."
     )
 
 
@@ -483,7 +488,12 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class BrokenLine:
-    """An unusable line of a score file: its number, from 1, and the reason."""
+    """An unusable line of a score file.
+
+    Attributes:
+        line: the line number, starting at 1.
+        message: the reason.
+    """
 
     line: int
     message: str

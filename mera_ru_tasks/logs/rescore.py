@@ -1,6 +1,6 @@
 """Score the responses in lm-eval's sample logs after the run, with or without a judge.
 
-The scores come from the functions that the harness calls; `sidecar.py` aggregates and writes them.
+This module calls the same scoring functions as the harness. `sidecar.py` aggregates and writes the scores.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 
 
 def our_logs(paths: Sequence[Path], say: Callable[[str], None] = lambda text: None) -> list[TaskLog]:
-    """Find the newest log of each model and task under `paths`, only of this package's tasks.
+    """Find the newest log of each model and task under `paths`. Ignore logs of other packages' tasks.
 
     Args:
-        paths: as in `find_logs`.
-        say: called with a note on older logs that are left out.
+        paths: see `find_logs`.
+        say: a function called with a note that lists the older logs.
 
     Raises:
-        RunError: there are no logs, or a path is wrong.
+        RunError: a path is wrong, or there are no logs of this package's tasks.
     """
     found = [log for log in find_logs(paths) if is_our_log(log)]
     if not found:
         names = ", ".join(sorted({log.task for log in find_logs(paths)}))
         raise RunError(
-            f"The logs belong to other tasks ({names}). Name a run of this package's tasks, such as mera_ru."
+            f"The logs belong to other tasks ({names}). Pass logs of this package's tasks, such as those of mera_ru."
         )
     chosen = newest(found)
     if older := ", ".join(str(log.file) for log in found if log not in chosen):
-        say(f"Note: only the newest log of each model and task is used; left out: {older}")
+        say(f"Note: only the newest log of each model and task is used. Ignored: {older}")
     return chosen
 
 
 @dataclass(frozen=True)
 class Responses:
-    """The responses of a log to score again.
+    """The responses of a log to rescore.
 
     Attributes:
         log: the log.
-        samples: its usable lines.
-        issues: the issues found; after an error, no number of the log may be shown.
-        incomplete: the filters whose numbers must be marked (see `LogCheck`).
+        samples: the usable lines of the log.
+        issues: the issues found. If one of them is an error, callers must not show scores from the log.
+        incomplete: the filters whose scores must be marked (see `LogCheck`).
     """
 
     log: TaskLog
@@ -68,23 +68,26 @@ class Responses:
 
 
 def read_responses(log: TaskLog) -> Responses:
-    """Read a log's responses; if the current version scored them, check that they reproduce the logged scores.
+    """Read and check the responses of a log.
 
-    Scores that contradict the results file or the responses are an error.
+    If the logged scores differ from the results file or from the rescored responses, add an error.
     """
     samples, check = read_log(log)
     issues = [*check.issues, *check_responses(log, samples)]
     if not samples:
-        hint = "Copy it again, or run again."
-        issues.append(Issue("no-usable-line", "error", log.file.name, "this log has no usable lines", hint))
+        hint = "Copy the log again, or rerun the evaluation."
+        issues.append(Issue("no-usable-line", "error", log.file.name, "the log contains no usable lines", hint))
     elif any(sample.options for sample in samples):
-        message = "this task ranks options by log-likelihood, so there are no responses to score"
+        message = "this task ranks options by log-likelihood, so the log contains no responses"
         issues.append(Issue("no-responses", "error", log.file.name, message, "`mera-ru compare` shows its scores."))
     return Responses(log, samples, issues, check.incomplete)
 
 
 def check_responses(log: TaskLog, samples: Sequence[Sample]) -> Iterator[Issue]:
-    """Check that responses reproduce the logged scores; if another version scored them, yield a note instead."""
+    """Check that rescoring the responses gives the logged scores.
+
+    If another version of the task wrote the log, its scores may differ. Yield a note without checking them.
+    """
     name, version = log.file.name, present_version(log.task)
     if log.version is None or version is None:
         return
@@ -98,19 +101,20 @@ def check_responses(log: TaskLog, samples: Sequence[Sample]) -> Iterator[Issue]:
         ]
         if changed:
             message = (
-                f"the responses of {len(changed)} lines give other scores than logged, first in line {changed[0].line}"
+                f"rescoring the responses gives different scores on {len(changed)} lines; the first is line "
+                f"{changed[0].line}"
             )
-            hint = "Copy the log again, or run again."
+            hint = "Copy the log again, or rerun the evaluation."
             yield Issue("response-contradicts-score", "error", name, message, hint, values=(("n", len(changed)),))
     else:
-        message = f"version {log.version} of {log.task} scored this log; the rules may have changed since"
-        hint = "`mera-ru score` computes the scores by the current rules."
+        message = f"version {log.version} of {log.task} computed these scores; the rules may have changed since"
+        hint = "To compute the scores by the current rules, run `mera-ru score`."
         yield Issue("other-version", "note", name, message, hint, values=(("version", log.version), ("task", log.task)))
 
 
 @functools.cache
 def present_version(task: str) -> Any:
-    """Return the version of a task in this package; None for a custom task."""
+    """Return a task's version in this package, or None for a custom task."""
     file = task_files().get(task)
     return as_mapping(read_task_file(file).get("metadata")).get("version") if file else None
 
@@ -118,10 +122,10 @@ def present_version(task: str) -> Any:
 def _with_documents(
     log: TaskLog, samples: Iterable[Sample], references: str | Path | None
 ) -> list[tuple[Sample, Mapping[str, Any]]]:
-    """Pair samples with their documents, or with those of a data folder, joined by id.
+    """Pair each sample with its logged document, or with the document of the same id in a data folder.
 
     Raises:
-        DataError: the data lack a document, or hold another question under its id.
+        DataError: a document is missing from the data, or the data contain a different question for its id.
     """
     if references is None or has_shipped_data(log):
         return [(sample, sample.doc) for sample in samples]
@@ -130,7 +134,7 @@ def _with_documents(
 
 
 def has_shipped_data(log: TaskLog) -> bool:
-    """Return True if a log comes from the package's own sample data, which include the answers."""
+    """Return True if the run used the package's sample data, which include the answers."""
     return "sample" in _variants(log)
 
 
@@ -142,7 +146,7 @@ def _variants(log: TaskLog) -> tuple[str, ...]:
 def _documents_by_id(log: TaskLog, references: str | Path) -> dict[int, Mapping[str, Any]]:
     named = benchmark_of_task(log.task)
     if named is None:
-        raise DataError(f"{log.file}: the task {log.task} is not one of this package's, so its data are not known.")
+        raise DataError(f"{log.file}: {log.task} is not a task of this package, so its data are unknown.")
     split = scored_split(named[1])
     return {doc["meta"]["id"]: doc for doc in load.load(named[0], data=references, scored=split)[split]}
 
@@ -151,32 +155,33 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
     identity = sample.doc["meta"].get("id")
     doc = documents.get(identity)
     if doc is None:
-        raise DataError(f"{sample.location}: the data in {references} have no document with the id {identity}.")
+        raise DataError(f"{sample.location}: the data in {references} contain no document with the id {identity}.")
     if _asked(doc) != _asked(sample.doc):
         raise DataError(
-            f"{sample.location}: the document with the id {identity} is a different one in {references}. "
-            "Name the data that the run used, with answers."
+            f"{sample.location}: in {references}, the id {identity} belongs to a different document. "
+            "Pass the same data as the run used, with answers."
         )
     return doc
 
 
 def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what a question and its scores depend on."""
+    """Return the fields of a document that affect the question or its scores."""
     return question_of(doc), dict(doc["answer_format"]), doc["meta"].get("group_id")
 
 
 def score_log(responses: Responses, references: str | Path | None = None) -> Rescored:
-    """Score a log's responses in both filters by every metric but the judge's.
+    """Score a log's responses with both filters and all metrics except the judge score.
 
     Args:
         responses: the log's responses.
-        references: a data folder whose documents replace the logged ones, joined by id; None to keep the logged ones.
+        references: a data folder, whose documents replace the logged documents with the same ids; None to use the
+            logged documents.
 
     Returns:
-        A row for each line of these filters; its scores are empty without a reference.
+        A row for each logged line of these filters. Rows without a reference have no scores.
 
     Raises:
-        DataError: the data lack a document, or hold another question under its id.
+        DataError: a document is missing from the data, or the data contain a different question for its id.
     """
     log = responses.log
     pairs = _with_documents(log, [one for one in responses.samples if one.filter in (STRICT, FLEXIBLE)], references)
@@ -188,7 +193,7 @@ def score_log(responses: Responses, references: str | Path | None = None) -> Res
 
 
 def _scores(log: TaskLog, pairs: Iterable[tuple[Sample, Mapping[str, Any]]]) -> Iterator[Mapping[str, Any]]:
-    """Score responses as the harness does, each in the filter of its sample."""
+    """Score each response as the harness does, with the filter of its sample."""
     for sample, doc in pairs:
         if sample.filter == FLEXIBLE:
             found = score.extract_from(doc, sample.response, continued(log, sample.prompt))
@@ -198,12 +203,12 @@ def _scores(log: TaskLog, pairs: Iterable[tuple[Sample, Mapping[str, Any]]]) -> 
 
 
 def continued(log: TaskLog, prompt: str) -> str:
-    """Return the end of a prompt that its response continues: an opened reasoning block and a prefilled marker."""
+    """Return the end of the prompt that the response continues: an open reasoning tag and a prefilled marker."""
     return opening_mark(prompt) + prefix_of(log)
 
 
 def prefix_of(log: TaskLog) -> str:
-    """Return the prefilled end of the log's prompts; empty if the task is not prefilled."""
+    """Return the prefilled end of the log's prompts, or an empty string if the task is not prefilled."""
     if log.config:
         prefix = log.config.get("gen_prefix")
         return prefix if isinstance(prefix, str) else ""
@@ -211,7 +216,13 @@ def prefix_of(log: TaskLog) -> str:
 
 
 def judge_log(responses: Responses, settings: Settings, references: str | Path | None = None) -> Rescored:
-    """Judge a log's responses (see `judge.run.judge`); the arguments are as in `score_log`."""
+    """Judge a log's responses.
+
+    Args:
+        responses: the log's responses.
+        settings: the judge's settings.
+        references: see `score_log`.
+    """
     from mera_ru_tasks.judge.cache import exclusively
     from mera_ru_tasks.judge.run import judge
 
@@ -233,5 +244,5 @@ def judge_log(responses: Responses, settings: Settings, references: str | Path |
 
 
 def _reference(doc: Mapping[str, Any]) -> dict[str, str]:
-    """Return the reference's digest, so that comparisons notice answers from other data than the run's."""
+    """Return the digest of the reference, by which comparisons detect that the references have changed."""
     return {"reference": score.reference_digest(doc)}

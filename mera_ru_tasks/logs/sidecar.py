@@ -1,11 +1,14 @@
-"""Write and read the files next to lm-eval's logs: the scores of each log's documents, and each run's results.
+"""Write score files next to lm-eval's logs, and read them.
 
-`mera-ru score` writes `scored_TASK_DATE.jsonl` and `scored_results_DATE.json`; `mera-ru judge` writes
-`judged_JUDGE_TASK_DATE.jsonl` and `judged_results_JUDGE_DATE.json`. A line holds one document in one filter:
-`{"doc_id": …, "id": …, "filter": …, "scores": {…}, "reference": …}`, in judged files also `source`, `reason` and
-`judge`: each line names the judge, since the results file may come from another call.
-lm-eval's own files are never changed. An earlier file is replaced only by one that holds all its scores; otherwise it
-is kept under another name.
+`mera-ru score` writes `scored_TASK_DATE.jsonl` and `scored_results_DATE.json`. `mera-ru judge` writes
+`judged_JUDGE_TASK_DATE.jsonl` and `judged_results_JUDGE_DATE.json`.
+
+Each line of a `.jsonl` file contains one document's scores for one filter:
+`{"doc_id": …, "id": …, "filter": …, "scores": {…}, "reference": …}`. Lines of judged files also have `source`, `reason`
+and `judge`. Every line names its judge, because the results file may belong to another run of `mera-ru judge`.
+
+This module never changes lm-eval's own files. It overwrites an earlier score file only if the new file contains all of
+the earlier scores. Otherwise it first copies the earlier file to another name.
 """
 
 from __future__ import annotations
@@ -30,24 +33,24 @@ from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.secrets import public_name
 from mera_ru_tasks.textutil import read_json, strict_json
 
-# Added to a task's name in tables and results if its log is incomplete.
+# The suffix of a task's name in tables and results if the log is incomplete.
 INCOMPLETE_MARK = " (incomplete log)"
 
-# The maximum length of a judge's name in a file name, in bytes; most file systems limit file names to 255.
+# The maximum length of a judge's name in a file name, in bytes. Most file systems limit file names to 255 bytes.
 _LONGEST = 60
 
-# The parts of lm-eval's results file that ours also contains, each by task.
+# The parts of lm-eval's results file that this package's results files also contain. Each part is keyed by task.
 _PARTS = ("results", "versions", "n-shot", "higher_is_better")
 
 
 @dataclass(frozen=True)
 class ScoredSample:
-    """The new scores of one document in one filter: a line of a file.
+    """The new scores of one document for one filter, which become a line of a score file.
 
     Attributes:
         sample: the logged sample.
-        scores: the metrics' parts by name; empty without a reference or verdict.
-        extra: further fields of the line.
+        scores: the document's value for each metric. Empty without a reference or a verdict.
+        extra: additional fields of the line.
     """
 
     sample: Sample
@@ -71,7 +74,7 @@ class Rescored:
     Attributes:
         log: the log.
         rows: the scores.
-        incomplete: True if the log may be incomplete, so that its numbers are marked.
+        incomplete: True if the log may be incomplete. Its scores are then marked.
     """
 
     log: TaskLog
@@ -80,7 +83,7 @@ class Rescored:
 
     @functools.cached_property
     def results(self) -> dict[str, Any]:
-        """The metrics in the form of lm-eval's results file."""
+        """The metrics in the format of lm-eval's results file."""
         return {
             "alias": self.log.task + (INCOMPLETE_MARK if self.incomplete else ""),
             "sample_len": len({row.sample.doc_id for row in self.rows}),
@@ -90,17 +93,17 @@ class Rescored:
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """One line of a file, as read back.
+    """One line read from a score file.
 
     Attributes:
-        number: its number, from 1.
-        doc_id: the document's number in its split.
-        id: the document's own id.
+        number: the line number, starting at 1.
+        doc_id: the document's index in its split, starting at 0.
+        id: the document's `meta.id`.
         filter: the filter.
-        scores: the metrics' parts by name.
-        reference: the digest of the reference; None if the line has no digest.
-        reason: the judge's reason; empty if there is none.
-        judge: the judge's identity (see `judge.config.identity`); None if it is not stated.
+        scores: the document's value for each metric.
+        reference: the digest of the reference, or None if the line has no digest.
+        reason: the judge's reason, or an empty string if there is none.
+        judge: the judge's identity (see `judge.config.identity`), or None if the line does not name a judge.
     """
 
     number: int
@@ -114,7 +117,7 @@ class ScoreLine:
 
 
 def scored_file(log: TaskLog) -> Path:
-    """Return where `mera-ru score` writes the scores of a log's documents."""
+    """Return the file to which `mera-ru score` writes a log's scores."""
     return _lines_file(log, "scored_")
 
 
@@ -123,9 +126,9 @@ def _lines_file(log: TaskLog, beginning: str) -> Path:
 
 
 def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
-    """Yield the files of `mera-ru judge` for a log, each with the judge's name as the file name has it."""
+    """Yield each file that `mera-ru judge` wrote for a log, with the judge's name from the file name."""
     end = f"_{log.task}_{log.run.date}.jsonl"
-    # A judge's name can hold anything, so `judged_x_city_quiz_DATE` belongs to `quiz` unless a task `city_quiz` exists.
+    # A judge's name may contain underscores. `judged_x_city_quiz_DATE` belongs to `quiz` unless `city_quiz` is a task.
     others = tuple(f"_{task}_{log.run.date}.jsonl" for task in tasks_of_run(log.run) if task.endswith(f"_{log.task}"))
     for file in sorted(log.file.parent.glob("judged_*.jsonl")):
         if file.name.endswith(others):
@@ -135,7 +138,7 @@ def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
 
 
 def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
-    """Read a score file lazily; yield an unusable line as broken."""
+    """Read a score file lazily. Yield a `BrokenLine` for each unusable line."""
     with open_regular(file) as stream:
         for number, line in enumerate(bounded_lines(stream, str(file)), start=1):
             try:
@@ -154,16 +157,16 @@ def _parse(line: bytes, file: str, number: int) -> ScoreLine:
         scores = {name: checked_part(name, part, file, number) for name, part in parts.items()}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(
-            f"{location}: it is not a valid score line ({type(error).__name__}). Run the command again."
+            f"{location}: not a valid line of a score file ({type(error).__name__}). Rerun the command that wrote it."
         ) from error
     if not (isinstance(doc_id, int) and isinstance(name, str)):
-        raise RunError(f"{location}: it is not a valid score line. Run the command again.")
+        raise RunError(f"{location}: not a valid line of a score file. Rerun the command that wrote it.")
     digest = reference if isinstance(reference, str) else None
     return ScoreLine(number, doc_id, row.get("id"), name, scores, digest, str(reason or ""), identity(row.get("judge")))
 
 
 def aggregate(rows: Iterable[ScoredSample]) -> dict[str, Any]:
-    """Aggregate scores as lm-eval does: for each metric and filter, the value and its standard error."""
+    """Return the score and its standard error for each metric and filter, aggregated as in lm-eval."""
     from lm_eval.api.metrics import mean_stderr
 
     values: dict[str, list[Any]] = defaultdict(list)
@@ -180,7 +183,7 @@ def aggregate(rows: Iterable[ScoredSample]) -> dict[str, Any]:
 
 
 def table(rescored: Iterable[Rescored]) -> str:
-    """Return the results as lm-eval prints them, one table for each run."""
+    """Return a table of the results for each run, in lm-eval's layout."""
     from lm_eval.utils import make_table
 
     return "\n\n".join(
@@ -189,12 +192,12 @@ def table(rescored: Iterable[Rescored]) -> str:
 
 
 def require_writable(logs: Iterable[TaskLog]) -> None:
-    """Check in advance that files can be written next to the logs; raise OutputError if not."""
+    """Raise OutputError if files cannot be written next to the logs."""
     for folder in dict.fromkeys(log.run.folder for log in logs):
         if not os.access(folder, os.W_OK):
             raise OutputError(
-                f"No write permission for {folder}, but results are written next to the logs. Copy the folder to a "
-                "place where you can write and name the copy."
+                f"No write permission for {folder}. The results are written next to the logs, so copy the folder to a "
+                "location with write permission and pass the copy."
             )
 
 
@@ -205,10 +208,10 @@ def write(
 
     Args:
         rescored: the logs and their scores.
-        kind: the beginning of the files' names, `scored` or `judged`.
-        facts: further fields of the results.
-        say: called with a message if an earlier file is kept under another name.
-        by: the judge's name, a part of the files' names; empty for `scored`.
+        kind: the prefix of the file names, `scored` or `judged`.
+        facts: additional fields of the results.
+        say: a function called with a message when an earlier file is kept under another name.
+        by: the judge's name, which becomes part of the file names. Empty for `scored`.
 
     Returns:
         The files written.
@@ -229,7 +232,7 @@ def write(
         earlier = _read_json(file)
         content: dict[str, Any] = {"model_name": public_name(run.model), **facts, **_results_of(items)}
         agrees = _agrees(earlier, content, extended)
-        if agrees:  # the earlier file's other tasks, from a call for other logs of the run, are kept
+        if agrees:  # keep the earlier file's tasks: an earlier command may have scored other logs of the run
             for part in _PARTS:
                 content[part] = {**as_mapping(earlier.get(part)), **content[part]}
         _put(file, _pretty(content), agrees, say)
@@ -238,7 +241,7 @@ def write(
 
 
 def _short(name: str) -> str:
-    """Shorten a long name for a file; a digest distinguishes names with the same beginning."""
+    """Shorten a long name. Add a digest so that names with the same beginning remain different."""
     raw = name.encode()
     if len(raw) <= _LONGEST:
         return name
@@ -253,7 +256,7 @@ def _by_run(rescored: Iterable[Rescored]) -> dict[Run, list[Rescored]]:
 
 
 def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
-    """Return the parts that lm-eval's results file also contains, by task."""
+    """Return the parts of a results file that lm-eval's results file also contains."""
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
     for item in items:
         task, results = item.log.task, item.results
@@ -270,7 +273,7 @@ def _results_of(items: Iterable[Rescored]) -> dict[str, dict[str, Any]]:
 
 
 def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return rows for complete task groups: the unweighted mean of the strict exact match."""
+    """Return a row for each complete task group, with the unweighted mean of exact_match,strict-match."""
     name = f"exact_match,{STRICT}"
     means = {}
     for group, tasks in averaged_groups().items():
@@ -282,7 +285,7 @@ def _group_means(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 
 def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
-    """Return True if `lines` contain every score of the earlier file."""
+    """Return True if `lines` contain all scores of the existing file."""
     scores = {(line["doc_id"], line["filter"]): line["scores"] for line in json.loads(strict_json(lines))}
     try:
         earlier = [read_json(line) for line in file.read_bytes().splitlines()] if file.exists() else []
@@ -294,7 +297,10 @@ def _extends(lines: Sequence[Mapping[str, Any]], file: Path) -> bool:
 
 
 def _agrees(earlier: Mapping[str, Any], content: Mapping[str, Any], extended: Container[str]) -> bool:
-    """Return True if the new results drop nothing: the same judge, and equal numbers unless scores were added."""
+    """Return True if the new results have the same judge and lose no earlier score.
+
+    Results may differ only for the tasks in `extended`, whose files gained scores.
+    """
     numbers = as_mapping(earlier.get("results"))
     known = [task for task in numbers if task in content["results"] and task not in extended]
     judges = [identity(each.get("judge")) for each in (earlier or content, content)]
@@ -306,19 +312,19 @@ def _pretty(content: Any) -> str:
 
 
 def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> None:
-    """Write a whole file; an earlier one that must not be replaced is kept under a free name."""
+    """Write a whole file. If an earlier file must not be replaced, first copy it to an unused name."""
     content = text.encode()
     if file.exists() and not replaces and file.read_bytes() != content:
         number = 1
         while (kept := file.with_name(f"{file.stem}.before-{number}{file.suffix}")).exists():
             number += 1
         write_whole(kept, file.read_bytes())
-        say(f"{file.name} held other scores; it is kept as {kept.name}.")
+        say(f"{file.name} contained different scores; they are kept in {kept.name}.")
     write_whole(file, content, replace=True)
 
 
 def _read_json(file: Path) -> Mapping[str, Any]:
-    """Return the object in a JSON file; empty if there is no file."""
+    """Return the object in a JSON file, or an empty mapping if the file cannot be read."""
     try:
         return as_mapping(read_json(read_bounded(file)))
     except (OSError, ValueError):

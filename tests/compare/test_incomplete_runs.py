@@ -29,7 +29,7 @@ def test_a_cut_line_costs_that_line(copied, mera_ru):
     outcome = mera_ru("compare", copied, "--format", "json")
     data = json.loads(outcome.out)
     assert outcome.status == 0
-    assert "line 120: it is not valid JSON" in outcome.err
+    assert "line 120: not valid JSON" in outcome.err
     assert "The last line is truncated" in outcome.err
     sizes = {
         r["filter"]: r["score"]["n"]
@@ -83,7 +83,7 @@ def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
     edit_rows(log_file(copied, WEAK), lambda row: {name: value for name, value in row.items() if name != "filter"})
     outcome = mera_ru("compare", copied)
     assert outcome.status == 0
-    assert "the field `filter` is missing or not in the form of lm-eval 0.4.12 or later" in outcome.err
+    assert "the field `filter` is missing or does not have the format of lm-eval 0.4.12 or later" in outcome.err
     [broken] = [one for one in compare_runs([copied]).problems if one.code == "broken-lines"]
     assert dict(broken.values)["n"] == "120"
 
@@ -95,7 +95,7 @@ def test_a_score_that_is_none_is_never_counted(copied, value):
     )
     comparison = compare_runs([copied])
     assert row_of(comparison, TASK, WEAK).score.n == 59
-    assert "the metric `exact_match` is" in joined(comparison.problems)
+    assert "is not a valid value of the metric `exact_match`" in joined(comparison.problems)
 
 
 def test_a_verdict_that_is_missing_costs_no_other_score(copied):

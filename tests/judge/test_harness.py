@@ -261,7 +261,7 @@ def test_other_scores_than_before_are_kept_apart(tmp_path, data, configure):
         with StubJudge(lambda message, score=score: score) as stub:
             configure(stub, CACHE=str(tmp_path / f"{score}.sqlite"))
             called = CliRunner().invoke(app, ["judge", str(output)])
-    assert "is kept as" in called.output
+    assert "they are kept in" in called.output
     assert len(list(output.rglob("judged_*.before-1.json*"))) == 2
 
 

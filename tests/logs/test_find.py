@@ -128,18 +128,21 @@ def test_without_results_the_folder_names_the_model(copy):
 
 NOTHING = {
     "no such path": ("nowhere", "nowhere does not exist"),
-    "an empty folder": ("empty", "holds: nothing"),
+    "an empty folder": ("empty", "contains nothing"),
     "another folder": (
         "data",
-        "holds: Enantiosemy, Riddles, RussianRegions. Name the folder that lm-eval's --output_path",
+        "contains Enantiosemy, Riddles, RussianRegions. Pass the folder given to lm-eval as --output_path",
     ),
     "a run without samples": ("unlogged", "lm-eval ran without --log_samples"),
     "a results file without samples": (
         "unlogged/m/results_2026-01-02T03-04-05.000006.json",
         "ran without --log_samples",
     ),
-    "another file": ("data/Riddles/test.json", "is not named like a log of lm-eval"),
-    "a file of this package": ("judged_results_2026-01-02T03-04-05.000006.json", "is not named like a log of lm-eval"),
+    "another file": ("data/Riddles/test.json", "does not have the name of an lm-eval log"),
+    "a file of this package": (
+        "judged_results_2026-01-02T03-04-05.000006.json",
+        "does not have the name of an lm-eval log",
+    ),
 }
 
 

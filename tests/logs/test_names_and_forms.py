@@ -21,10 +21,10 @@ SAMPLES = f"samples_riddles_closed_{DATE}.jsonl"
 @pytest.mark.parametrize(
     ("name", "word"),
     [
-        (f"samples_riddles_closed_{DATE} (1).jsonl", "changed name"),
-        (f"{SAMPLES} (1)", "changed name"),
-        (f"{SAMPLES}.txt", "changed name"),
-        (f"samples_riddles_closed_{DATE} copy.jsonl", "changed name"),
+        (f"samples_riddles_closed_{DATE} (1).jsonl", "renamed lm-eval log"),
+        (f"{SAMPLES} (1)", "renamed lm-eval log"),
+        (f"{SAMPLES}.txt", "renamed lm-eval log"),
+        (f"samples_riddles_closed_{DATE} copy.jsonl", "renamed lm-eval log"),
         (f"{SAMPLES}.gz", "compressed"),
         (f"{SAMPLES}.zip", "compressed"),
     ],

@@ -134,7 +134,7 @@ def test_other_instructions_and_forms_of_answer_are_other_questions(tmp_path):
     rows[0]["instruction"] = "Отметьте неподходящее: {text}"
     write_json(file, {"data": rows})
     called = score(tmp_path / "results", "--data", tmp_path / "other")
-    assert isinstance(called.exception, DataError) and "is a different one in" in str(called.exception)
+    assert isinstance(called.exception, DataError) and "belongs to a different document" in str(called.exception)
 
 
 @pytest.mark.parametrize(

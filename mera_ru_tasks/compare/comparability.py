@@ -199,14 +199,11 @@ def _text(value: Any) -> str:
 
 
 def _reference_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
-    if measure not in entry.rescored and measure not in baseline.rescored:
+    if measure not in entry.references and measure not in baseline.references:
         return  # Both use the logged references, which belong to the paired documents.
-    pairs = [
-        (answer, baseline.answers[key])
-        for key, answer in entry.answers.items()
-        if measure in answer.scores and key in baseline.answers and measure in baseline.answers[key].scores
-    ]
-    references = [(one.reference(measure), other.reference(measure)) for one, other in pairs]
+    ours, theirs = (one.scores.get(measure, {}) for one in (entry, baseline))
+    common = [key for key in ours if key in theirs]
+    references = [(entry.reference(measure, key), baseline.reference(measure, key)) for key in common]
     changed = sum(one is None or one != other for one, other in references)
     if changed:
-        yield note("other-references", changed=changed, common=len(pairs))
+        yield note("other-references", changed=changed, common=len(common))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,9 +27,6 @@ from mera_ru_tasks.scoring.score import reference_digest
 from mera_ru_tasks.secrets import secrets_in, without
 
 PREFILLED = "prefilled"
-
-# Logs with more lines are not scored again as a check: that would take longer than everything else.
-_MOST_RESCORED = 20_000
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,7 @@ class Answer:
         generation: the generation settings.
         response: the model's response.
         extractions: the result of each filter.
-        scores: by measure, a number, or for a group metric (group, size, right).
         verdicts: the judges' verdicts.
-        references: for scores that were computed after the run, the digest of the reference (see
-            `scoring.score.reference_digest`); None if it is not known.
     """
 
     doc_id: int
@@ -71,13 +66,14 @@ class Answer:
     generation: Mapping[str, Any]
     response: str
     extractions: dict[str, str] = field(default_factory=dict)
-    scores: dict[Measure, Any] = field(default_factory=dict)
-    verdicts: list[LoggedVerdict] = field(default_factory=list)
-    references: dict[Measure, str | None] = field(default_factory=dict)
+    verdicts: Sequence[LoggedVerdict] = ()
 
-    def reference(self, measure: Measure) -> str | None:
-        """Return the digest of the reference behind a measure's score; None if it is not known."""
-        return self.references[measure] if measure in self.references else reference_digest(self.doc)
+
+# By measure and then by the document's hash, a number, or for a group metric (group, size, right).
+Scores = dict[Measure, dict[str, Any]]
+# For scores that were computed after the run, the digest of the reference (see `scoring.score.reference_digest`); None
+# if it is not known.
+References = dict[Measure, dict[str, "str | None"]]
 
 
 @dataclass(frozen=True)
@@ -90,6 +86,8 @@ class Entry:
         log: the log that the answers come from.
         benchmark: the task's benchmark; None for a custom dataset.
         answers: by lm-eval's hash of the document.
+        scores: see `Scores`.
+        references: see `References`.
         size: how many documents the task has, as far as the run tells.
         judges: by filter, the judge of its judge scores (see `judge.config.identity`); None if it is not known.
         runs: older runs of the same model that are pooled with this one; scores are then means over all runs.
@@ -101,6 +99,8 @@ class Entry:
     log: TaskLog
     benchmark: Benchmark | None
     answers: Mapping[str, Answer]
+    scores: Scores
+    references: References
     size: int
     judges: Mapping[str, Mapping[str, Any] | None]
     runs: Sequence[Entry] = ()
@@ -125,9 +125,9 @@ class Entry:
         return kind if isinstance(kind, int) else None
 
     @property
-    def measures(self) -> dict[Measure, None]:
+    def measures(self) -> list[Measure]:
         """Return the metrics and filters in which at least one answer has a score."""
-        return dict.fromkeys(measure for answer in self.answers.values() for measure in answer.scores)
+        return [measure for measure, parts in self.scores.items() if parts]
 
     def is_unverified(self, measure: Measure) -> bool:
         """Return True if the log may lack responses behind a measure's scores, so that they must be marked."""
@@ -135,10 +135,10 @@ class Entry:
         source = STRICT if METRICS[measure[0]].judged else measure[1]
         return any(source in entry.incomplete for entry in (self, *self.runs))
 
-    @cached_property
-    def rescored(self) -> frozenset[Measure]:
-        """Return the measures in which at least one score was computed after the run."""
-        return frozenset(measure for answer in self.answers.values() for measure in answer.references)
+    def reference(self, measure: Measure, key: str) -> str | None:
+        """Return the digest of the reference behind a document's score; None if it is not known."""
+        rescored = self.references.get(measure, {})
+        return rescored[key] if key in rescored else reference_digest(self.answers[key].doc)
 
     def values(self, measure: Measure) -> Mapping[str, float]:
         """Return a measure's values by unit: documents, or groups whose documents are all scored."""
@@ -170,26 +170,17 @@ class Entry:
         return {key: np.mean([values[key] for values in runs], axis=0) for key in common}
 
     def _of_one_run(self, measure: Measure) -> Mapping[str, Any]:
-        parts = self._parts(measure)
+        parts = self.scores.get(measure, {})
         if not METRICS[measure[0]].grouped:
             return parts
-        groups: dict[str, list[int]] = {}
-        sizes: dict[str, int] = {}
-        for group, size, correct in parts.values():
-            groups.setdefault(_group_name(group), []).append(correct)
-            sizes[_group_name(group)] = size
-        return {name: float(all(marks)) for name, marks in groups.items() if len(marks) >= sizes[name]}
+        return {_group_name(group): float(right) for group, right in whole_groups(parts.values()).items()}
 
     def counted(self, measure: Measure) -> list[str]:
         """Return the documents behind a measure's values, by hash; for a group metric, those of complete groups."""
-        parts = self._parts(measure)
-        if not METRICS[measure[0]].grouped:
-            return list(self.values(measure))
         whole = self.values(measure)
-        return [key for key, (group, *_) in parts.items() if _group_name(group) in whole]
-
-    def _parts(self, measure: Measure) -> dict[str, Any]:
-        return {key: answer.scores[measure] for key, answer in self.answers.items() if measure in answer.scores}
+        if not METRICS[measure[0]].grouped:
+            return list(whole)
+        return [key for key, (group, *_) in self.scores[measure].items() if _group_name(group) in whole]
 
     @cached_property
     def clusters(self) -> Mapping[str, int]:
@@ -210,11 +201,9 @@ def _group_name(group: int) -> str:
 
 @dataclass
 class Pool:
-    """Objects that several answers share, each stored once: documents by hash, prompts, measures, settings."""
+    """Objects that several answers share, each stored once: documents by hash, settings."""
 
     documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    prompts: dict[str, str] = field(default_factory=dict)
-    measures: dict[Measure, Measure] = field(default_factory=dict)
     _generation: Mapping[str, Any] = field(default_factory=dict)
 
     def generation(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -274,12 +263,13 @@ def load(
 
 def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems: list[Issue]) -> Entry | None:
     benchmark, variants = benchmark_of_task(log.task) or (None, ())
-    answers, check = read_answers(log, pool)
+    answers, scores, check = read_answers(log, pool)
     # choose() reports a missing results file.
     problems += [_as_note(issue, model) for issue in check.issues if issue.code != "no-results-file"]
-    if not answers or (check.contradicted and not any(answer.scores for answer in answers.values())):
+    if not answers or (check.contradicted and not scores):
         return None
-    judges, found = _add_rescored(log, model, list(answers.values()))
+    references: References = {}
+    judges, found = _add_rescored(log, model, answers, scores, references)
     problems += found
     if not check.incomplete and log.size is not None and len(answers) < log.size:
         problems.append(note("limited", model, task=log.task, run=len(answers), all=log.size))
@@ -287,7 +277,7 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems:
     task = log.task
     if across_settings and "prefill" in variants:
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
-    entry = Entry(model, task, log, benchmark, answers, size, judges, incomplete=check.incomplete)
+    entry = Entry(model, task, log, benchmark, answers, scores, references, size, judges, incomplete=check.incomplete)
     if not entry.measures:
         problems.append(_unscored(log, entry))
     return entry
@@ -308,50 +298,46 @@ def _unscored(log: TaskLog, entry: Entry) -> Issue:
     return note("unscored", entry.model, file=log.file.name, why=note(why))
 
 
-def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], LogCheck]:
+def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], Scores, LogCheck]:
     """Read a log, without scores that contradict its results file.
 
     Args:
         log: the log.
-        pool: documents and prompts that answers share, each stored once; this function adds to it.
+        pool: objects that answers share, each stored once; this function adds to it.
 
     Returns:
-        The answers by lm-eval's hash of the document, and the issues found in the log.
+        The answers by lm-eval's hash of the document, their scores, and the issues found in the log.
     """
     answers: dict[str, Answer] = {}
+    scores: Scores = {}
     reader = LogReader(log, known_documents=pool.documents)
-    samples: list[Sample] = []
     secrets = frozenset(secrets_in(log.run.results))
     for sample in reader:
         if secrets:
             sample.prompt, sample.response = without((sample.prompt, sample.response), secrets)
-        if len(samples) <= _MOST_RESCORED:
-            samples.append(sample)
         answer = answers.get(sample.doc_hash)
         if answer is None:
             answer = answers[sample.doc_hash] = _answer(sample, pool)
         answer.extractions[sample.filter] = sample.filtered
         for name, part in sample.scores.items():
-            measure = name, sample.filter
-            answer.scores[pool.measures.setdefault(measure, measure)] = part
+            scores.setdefault((name, sample.filter), {})[sample.doc_hash] = part
     check = reader.check()
-    if len(samples) <= _MOST_RESCORED:
-        found = tuple(check_responses(log, samples))
-        contradicted = {measure for answer in answers.values() for measure in answer.scores} if errors(found) else ()
-        check = LogCheck((*check.issues, *found), check.incomplete, check.contradicted.union(contradicted))
-    for answer in answers.values():
-        for measure in check.contradicted:
-            answer.scores.pop(measure, None)
-        if ("judge_score", STRICT) in answer.scores:
-            answer.verdicts.append(LoggedVerdict("", answer.scores["judge_score", STRICT], ""))
-    return answers, check
+    # The log is read again only to score its responses again: keeping all lines until here would take much memory.
+    if found := tuple(check_responses(log, LogReader(log, known_documents=pool.documents), check)):
+        contradicted = scores if errors(found) else ()
+        check = replace(check, issues=(*check.issues, *found), contradicted=check.contradicted.union(contradicted))
+    for measure in check.contradicted:
+        scores.pop(measure, None)
+    for key, score in scores.get(("judge_score", STRICT), {}).items():
+        answers[key].verdicts = (LoggedVerdict("", score, ""),)
+    return answers, scores, check
 
 
 def _answer(sample: Sample, pool: Pool) -> Answer:
     return Answer(
         sample.doc_id,
         sample.doc,
-        pool.prompts.setdefault(sample.prompt, sample.prompt),
+        sys.intern(sample.prompt),
         sample.prompt_hash,
         pool.generation(sample.generation),
         sample.response,
@@ -359,70 +345,82 @@ def _answer(sample: Sample, pool: Pool) -> Answer:
 
 
 def _add_rescored(
-    log: TaskLog, model: str, answers: Sequence[Answer]
+    log: TaskLog, model: str, answers: Mapping[str, Answer], scores: Scores, references: References
 ) -> tuple[dict[str, Mapping[str, Any] | None], list[Issue]]:
-    """Add scores from the files next to a log to its answers; scores from `mera-ru score` replace the logged ones.
+    """Add scores from the files next to a log to its scores; scores from `mera-ru score` replace the logged ones.
 
     Returns:
         The judge behind the judge scores of each filter (see `judge.config.identity`), None if unknown; and notes on
         the files: issues, and which files were used.
     """
-    by_id = {answer.doc_id: answer for answer in answers}
+    by_id = {answer.doc_id: key for key, answer in answers.items()}
+
+    def lines_of(file: Path) -> Iterator[tuple[str, sidecar.ScoreLine]]:
+        return _score_lines(file, model, by_id, answers, notes)
+
+    def add(key: str, line: sidecar.ScoreLine, filter_name: str) -> None:
+        for name, part in line.scores.items():
+            scores.setdefault((name, filter_name), {})[key] = part
+            references.setdefault((name, filter_name), {})[key] = line.reference
+
     notes: list[Issue] = []
     judges: dict[str, Mapping[str, Any] | None] = {
         STRICT: identity(as_mapping(log.config.get("metadata")).get(METADATA))
     }
-    _add_scored(log, model, by_id, notes)
+    file = sidecar.scored_file(log)
+    if file.is_file():
+        notes += _add_scored(file, log, model, answers, scores, list(lines_of(file)), add)
     for file, judge in sidecar.judged_files(log):
         said = []
-        for answer, line in _score_lines(file, model, by_id, notes):
+        for key, line in lines_of(file):
             said.append(line.judge)
-            for name, part in line.scores.items():
-                answer.scores[name, f"judge {judge}"] = part
-                answer.references[name, f"judge {judge}"] = line.reference
-            answer.verdicts.append(LoggedVerdict(judge, line.scores.get("judge_score"), line.reason))
+            add(key, line, f"judge {judge}")
+            verdict = LoggedVerdict(judge, line.scores.get("judge_score"), line.reason)
+            answers[key].verdicts = (*answers[key].verdicts, verdict)
         judges[f"judge {judge}"] = said[0] if said and all(one == said[0] for one in said) else None
     return judges, notes
 
 
-def _add_scored(log: TaskLog, model: str, by_id: Mapping[int, Answer], notes: list[Issue]) -> None:
+def _add_scored(
+    file: Path,
+    log: TaskLog,
+    model: str,
+    answers: Mapping[str, Answer],
+    scores: Scores,
+    lines: Sequence[tuple[str, sidecar.ScoreLine]],
+    add: Callable[[str, sidecar.ScoreLine, str], None],
+) -> list[Issue]:
     """Replace the log's scores with those of its `scored_` file if it is complete: the two must not be mixed."""
-    file = sidecar.scored_file(log)
-    if not file.is_file():
-        return
-    found = list(_score_lines(file, model, by_id, notes))
-    held = {(answer.doc_id, line.filter) for answer, line in found}
-    wanted = {(answer.doc_id, name) for answer in by_id.values() for name in answer.extractions}
+    held = {(key, line.filter) for key, line in lines}
+    wanted = {(key, name) for key, answer in answers.items() for name in answer.extractions}
     if missing := len(wanted - held):
-        notes.append(note("scored-in-part", model, file=file.name, missing=missing, all=len(wanted)))
-        return
+        return [note("scored-in-part", model, file=file.name, missing=missing, all=len(wanted))]
     changed = 0
-    for answer, line in found:
-        logged = [name for name, other in answer.scores if other == line.filter and not METRICS[name].judged]
-        # A score that is missing from the file is dropped, as `mera-ru score` drops it from its own results.
-        changed += sum(answer.scores.pop((name, line.filter)) != line.scores.get(name) for name in logged)
-        for name, part in line.scores.items():
-            answer.scores[name, line.filter] = part
-            answer.references[name, line.filter] = line.reference
+    for key, line in lines:
+        for (name, filter_name), parts in scores.items():
+            if filter_name == line.filter and not METRICS[name].judged and key in parts:
+                # A score that is missing from the file is dropped, as `mera-ru score` drops it from its own results.
+                changed += parts.pop(key) != line.scores.get(name)
+        add(key, line, line.filter)
     differs = note("differs", n=changed) if changed else ""
-    notes.append(note("rescored", model, task=log.task, file=file.name, differs=differs))
+    return [note("rescored", model, task=log.task, file=file.name, differs=differs)]
 
 
 def _score_lines(
-    file: Path, model: str, by_id: Mapping[int, Answer], notes: list[Issue]
-) -> Iterator[tuple[Answer, sidecar.ScoreLine]]:
-    """Yield the lines of a file next to the log, each with its answer; report unusable lines in one note."""
+    file: Path, model: str, by_id: Mapping[int, str], answers: Mapping[str, Answer], notes: list[Issue]
+) -> Iterator[tuple[str, sidecar.ScoreLine]]:
+    """Yield the lines of a file next to the log, each with its document's hash; report unusable lines in one note."""
     broken = []
     for line in sidecar.read_lines(file):
         if isinstance(line, BrokenLine):
             broken.append(line)
             continue
-        answer = by_id.get(line.doc_id)
-        if answer is None or line.id != answer.doc["meta"].get("id"):
+        key = by_id.get(line.doc_id)
+        if key is None or line.id != answers[key].doc["meta"].get("id"):
             message = f"{file.name}, line {line.number}: this document is not in the log."
             broken.append(BrokenLine(line.number, message))
         else:
-            yield answer, line
+            yield key, line
     if broken:
         more = note("more-rescored", n=len(broken) - 1) if len(broken) > 1 else ""
         first = broken[0]

@@ -213,7 +213,7 @@ def mean_estimate(
     is_binary = _is_binary(values)
     independent = float(values.var()) / (n if is_binary else max(n - 1, 1))
     clustered = cluster_robust_error(values, clusters) ** 2 if number < n else 0.0
-    variance = float(np.nanmax([independent, clustered]))
+    variance = independent if math.isnan(clustered) else max(independent, clustered)
     effective = mean * (1 - mean) / variance if variance > 1e-12 else float(number)
     if not is_binary and number < n:
         effective *= (_Z / quantile(n - 1)) ** 2

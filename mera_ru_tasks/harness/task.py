@@ -27,6 +27,7 @@ from mera_ru_tasks.harness.filters import OPENING_MARK, FlexibleExtract
 from mera_ru_tasks.issues import DataError, TaskError
 from mera_ru_tasks.judge import config
 from mera_ru_tasks.judge.config import METADATA, identity, judge_facts
+from mera_ru_tasks.logs.reader import ANSWERS, answer_in_digest
 from mera_ru_tasks.logs.setting import SHOTS
 from mera_ru_tasks.paths import sample_folder, shared_yaml
 from mera_ru_tasks.scoring.extract import opening_mark
@@ -113,6 +114,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         super().__init__(config={key: value for key, value in _with_prefix(config).items() if key != "class"})
         self._scored = True
         self._tokenizer: Any = None
+        self._answers = hashlib.sha256()
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
         """Load the documents as lm-eval does, but without the hint to use `--metadata`, which it always prints."""
@@ -200,6 +202,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
 
         During filtering, the field `OPENING_MARK` tells the filters that the prompt opened a reasoning block.
         """
+        self._answers = hashlib.sha256()
         marked = [(instance, opening_mark(instance.args[0])) for instance in self._instances]
         for instance, mark in marked:
             if mark:
@@ -211,6 +214,19 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         for warning in run_warnings(self, self._tokenizer):
             logger.warning("%s", warning)
         return filtered
+
+    def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Score the answer to a document in one filter, and add both to the digest of the run."""
+        scores: dict[str, Any] = super().process_results(doc, results)
+        if self._scored:
+            self._answers.update(answer_in_digest(doc, results[0], scores))
+        return scores
+
+    def dump_config(self) -> dict[str, Any]:
+        """Return the settings for the results, with the digest of all answers and scores in this process."""
+        if self._scored and self.OUTPUT_TYPE == "generate_until":
+            self._record(ANSWERS, self._answers.hexdigest())
+        return dict(super().dump_config())
 
     def _refuse_uneven_processes(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any

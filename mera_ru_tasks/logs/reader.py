@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import operator
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,9 @@ from mera_ru_tasks.textutil import quoted, read_json
 
 # A metric and a filter.
 Measure = tuple[str, str]
+
+# The key of the digest of a run's answers and scores in a task's `metadata`, which lm-eval writes into its results.
+ANSWERS = "mera_ru_answers"
 
 _COPY_AGAIN = "Copy the log and its results file again, or rerun the evaluation."
 # If a run used several processes, lm-eval added the scores in a different order.
@@ -83,11 +87,13 @@ class LogCheck:
         incomplete: the filters for which the log may lack or repeat documents of the run. Callers must mark scores from
             these filters.
         contradicted: the measures whose aggregate differs from the results file. Callers must not show their scores.
+        as_scored: True if the digest in the results file confirms the log's responses and scores.
     """
 
     issues: tuple[Issue, ...]
     incomplete: frozenset[str]
     contradicted: frozenset[Measure]
+    as_scored: bool = False
 
 
 class LogReader:
@@ -108,6 +114,7 @@ class LogReader:
         self._broken: list[RunError] = []
         self._repeated = 0
         self._hash = hashlib.sha256()
+        self._answers = hashlib.sha256()
         # The hash and response of each document. They must be the same on all lines of the document.
         self._documents: dict[int, tuple[str, str]] = {}
         self._seen: defaultdict[str, set[int]] = defaultdict(set)
@@ -147,6 +154,9 @@ class LogReader:
             sample.response = ""  # see `_sample`
         seen.add(doc_id)
         self._hash.update((sample.doc_hash + sample.prompt_hash + sample.target_hash).encode("utf-8", "replace"))
+        if not sample.options:
+            doc = self._known_documents[sample.doc_hash]  # only the first line's document is checked
+            self._answers.update(answer_in_digest(doc, sample.filtered, sample.scores))
         for name, part in sample.scores.items():
             if type(part) is float:
                 entry = self._sums[name, sample.filter]
@@ -190,7 +200,8 @@ class LogReader:
         sure = {name for _, name in self._stated() if explained and self._all_there(name)}
         sure -= {name for _, name in contradictions}
         incomplete = frozenset() if whole else frozenset(self._seen) - sure
-        return LogCheck((*issues, *contradictions.values()), incomplete, frozenset(contradictions))
+        as_scored = as_mapping(self.log.config.get("metadata")).get(ANSWERS) == self._answers.hexdigest()
+        return LogCheck((*issues, *contradictions.values()), incomplete, frozenset(contradictions), as_scored)
 
     def _all_there(self, filter_name: str) -> bool:
         """Return True if the number of documents for the filter equals the number in the results file."""
@@ -276,6 +287,22 @@ class LogReader:
 
     def _error(self, code: str, message: str, **values: object) -> Issue:
         return replace(self._issue(code, message, _COPY_AGAIN, **values), severity="error")
+
+
+def answer_in_digest(doc: Mapping[str, Any], filtered: str, scores: Mapping[str, Any]) -> bytes:
+    """Return what one answer adds to the digest `ANSWERS` of a run.
+
+    Args:
+        doc: the document.
+        filtered: the filter's result; `strict-match` keeps the whole response.
+        scores: the metrics' parts, in the types of the run or of its log. A judge's verdict has no part in it.
+    """
+    parts = [
+        (name, tuple(part) if isinstance(part, (tuple, list)) else float(part))
+        for name, part in sorted(scores.items())
+        if name in METRICS and not METRICS[name].judged
+    ]
+    return f"{doc['meta'].get('id')}\0{filtered}\0{parts}\n".encode("utf-8", "surrogatepass")
 
 
 def read_log(log: TaskLog) -> tuple[list[Sample], LogCheck]:
@@ -377,9 +404,10 @@ def _sample(file: str, number: int, row: Mapping[str, Any]) -> Sample:
         if name in METRICS and not (name == "judge_score" and part != part):
             scores[name] = checked_part(name, part, file, number)
     return Sample(
-        file, number, doc_id, doc, filter_name, _first(arguments, "arg_0"),
+        file, number, doc_id, doc, sys.intern(filter_name), _first(arguments, "arg_0"),
         generation if type(generation) is dict else {}, response, filtered, options, scores,
-        doc_hash, prompt_hash, target_hash,
+        # Other lines and logs have the same hashes.
+        sys.intern(doc_hash), sys.intern(prompt_hash), sys.intern(target_hash),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from mera_ru_tasks.data.schema import question_of
 from mera_ru_tasks.issues import DataError, Issue, RunError
 from mera_ru_tasks.judge.config import identity, judge_facts
 from mera_ru_tasks.logs.find import TaskLog, as_mapping, find_logs, newest
-from mera_ru_tasks.logs.reader import Sample, is_our_log, read_log
+from mera_ru_tasks.logs.reader import LogCheck, Sample, is_our_log, read_log
 from mera_ru_tasks.logs.sidecar import Rescored, ScoredSample
 from mera_ru_tasks.paths import read_task_file, task_files
 from mera_ru_tasks.scoring import score, strict
@@ -73,7 +73,7 @@ def read_responses(log: TaskLog) -> Responses:
     If the logged scores differ from the results file or from the rescored responses, add an error.
     """
     samples, check = read_log(log)
-    issues = [*check.issues, *check_responses(log, samples)]
+    issues = [*check.issues, *check_responses(log, samples, check)]
     if not samples:
         hint = "Copy the log again, or rerun the evaluation."
         issues.append(Issue("no-usable-line", "error", log.file.name, "the log contains no usable lines", hint))
@@ -83,26 +83,27 @@ def read_responses(log: TaskLog) -> Responses:
     return Responses(log, samples, issues, check.incomplete)
 
 
-def check_responses(log: TaskLog, samples: Sequence[Sample]) -> Iterator[Issue]:
+def check_responses(log: TaskLog, samples: Iterable[Sample], check: LogCheck) -> Iterator[Issue]:
     """Check that rescoring the responses gives the logged scores.
 
-    If another version of the task wrote the log, its scores may differ. Yield a note without checking them.
+    If another version of the task wrote the log, its scores may differ. Yield a note without checking them. If the
+    digest in the results file confirms the log, nothing is scored again.
+
+    Args:
+        log: the log.
+        samples: its usable lines. They are read only if they are needed.
+        check: the result of checking the log.
     """
     name, version = log.file.name, present_version(log.task)
     if log.version is None or version is None:
         return
     if log.version == version:
-        scored = [sample for sample in samples if sample.scores and not sample.options]
-        pairs = zip(scored, _scores(log, [(sample, sample.doc) for sample in scored]), strict=True)
-        changed = [
-            sample
-            for sample, scores in pairs
-            if any(scores.get(name) != part for name, part in sample.scores.items() if not METRICS[name].judged)
-        ]
+        scored = (sample for sample in samples if sample.scores and not sample.options)
+        changed = [sample.line for sample in scored if _is_changed(log, sample)] if not check.as_scored else []
         if changed:
             message = (
                 f"rescoring the responses gives different scores on {len(changed)} lines; the first is line "
-                f"{changed[0].line}"
+                f"{changed[0]}"
             )
             hint = "Copy the log again, or rerun the evaluation."
             yield Issue("response-contradicts-score", "error", name, message, hint, values=(("n", len(changed)),))
@@ -110,6 +111,11 @@ def check_responses(log: TaskLog, samples: Sequence[Sample]) -> Iterator[Issue]:
         message = f"version {log.version} of {log.task} computed these scores; the rules may have changed since"
         hint = "To compute the scores by the current rules, run `mera-ru score`."
         yield Issue("other-version", "note", name, message, hint, values=(("version", log.version), ("task", log.task)))
+
+
+def _is_changed(log: TaskLog, sample: Sample) -> bool:
+    scores = _scores(log, sample, sample.doc)
+    return any(scores.get(name) != part for name, part in sample.scores.items() if not METRICS[name].judged)
 
 
 @functools.cache
@@ -185,21 +191,16 @@ def score_log(responses: Responses, references: str | Path | None = None) -> Res
     """
     log = responses.log
     pairs = _with_documents(log, [one for one in responses.samples if one.filter in (STRICT, FLEXIBLE)], references)
-    rows = [
-        ScoredSample(sample, scores, _reference(doc))
-        for (sample, doc), scores in zip(pairs, _scores(log, pairs), strict=True)
-    ]
+    rows = [ScoredSample(sample, _scores(log, sample, doc), _reference(doc)) for sample, doc in pairs]
     return Rescored(log, rows, bool(responses.incomplete & {STRICT, FLEXIBLE}))
 
 
-def _scores(log: TaskLog, pairs: Iterable[tuple[Sample, Mapping[str, Any]]]) -> Iterator[Mapping[str, Any]]:
-    """Score each response as the harness does, with the filter of its sample."""
-    for sample, doc in pairs:
-        if sample.filter == FLEXIBLE:
-            found = score.extract_from(doc, sample.response, continued(log, sample.prompt))
-            yield score.score_flexible(doc, found.answer, found.visible)
-        else:
-            yield score.score_strict(doc, sample.response)
+def _scores(log: TaskLog, sample: Sample, doc: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Score a response as the harness does, with the filter of its sample."""
+    if sample.filter != FLEXIBLE:
+        return score.score_strict(doc, sample.response)
+    found = score.extract_from(doc, sample.response, continued(log, sample.prompt))
+    return score.score_flexible(doc, found.answer, found.visible)
 
 
 def continued(log: TaskLog, prompt: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from mera_ru_tasks.compare.compare import compare_runs
 from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.compare.notes import RUSSIAN, sentence
-from mera_ru_tasks.scoring.metrics import STRICT
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from tests.support.browser import Opened, in_browser
 from tests.support.comparisons import MIDDLE, WEAK
 from tests.support.scripted import reference, run
@@ -74,20 +74,23 @@ def test_breakdowns_follow_the_choices(opened):
 @in_browser
 def test_filters_and_search_find_what_they_say(opened, results):
     comparison = compare_runs([results], baseline=WEAK)
-    answers = {model: {} for model in comparison.models}
-    for entry in comparison.entries:
-        answers[entry.model] |= {(entry.task, key): answer for key, answer in entry.answers.items()}
-    strict = ("exact_match", STRICT)
-    right = {model: {key for key, a in found.items() if a.scores[strict]} for model, found in answers.items()}
-    everything = set(answers[WEAK])
+
+    def documents(measure, outcome):
+        found = {model: set() for model in comparison.models}
+        for entry in comparison.entries:
+            keys = {key for key, score in entry.scores[measure].items() if score == outcome}
+            found[entry.model] |= {(entry.task, key) for key in keys}
+        return found
+
+    right, wrong = (documents(("exact_match", STRICT), outcome) for outcome in (1, 0))
+    everything = right[WEAK] | wrong[WEAK]
     assert opened.count() == len(everything) == 220
     opened.filter(a=WEAK, outcome="right")
     assert opened.count() == len(right[WEAK])
     opened.filter(a="", outcome="disagree")
-    assert opened.count() == sum(len({key in right[model] for model in answers}) > 1 for key in everything)
+    assert opened.count() == sum(len({key in found for found in right.values()}) > 1 for key in everything)
     opened.filter(outcome="unreadable", a=comparison.models[1])
-    unread = {key for key, a in answers[comparison.models[1]].items() if not a.scores["answered", "flexible-extract"]}
-    assert opened.count() == len(unread) > 0
+    assert opened.count() == len(documents(("answered", FLEXIBLE), 0)[comparison.models[1]]) > 0
     opened.filter(outcome="format", a="")
     assert opened.count() > 0
     opened.filter(outcome="any", task=comparison.tasks[0], type=3)

@@ -11,6 +11,9 @@ from typer.testing import CliRunner
 
 from mera_ru_tasks.cli import app
 from mera_ru_tasks.issues import DataError, OutputError, RunError
+from mera_ru_tasks.logs.find import find_logs
+from mera_ru_tasks.logs.reader import ANSWERS, read_log
+from mera_ru_tasks.logs.rescore import check_responses
 from tests.support.scripted import numbers, reference, run
 from tests.support.synthetic import write_data, write_json
 
@@ -166,3 +169,29 @@ def test_other_tasks_logs_are_refused(tmp_path):
     row |= {"arguments": {"gen_args_0": {"arg_0": "?", "arg_1": {}}}, "resps": [["1"]], "filtered_resps": ["1"]}
     file.write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert isinstance(score(tmp_path).exception, RunError)
+
+
+@pytest.mark.parametrize("task", ["riddles_closed", "russian_regions_prefill"])
+def test_a_log_that_is_the_runs_own_needs_no_scoring_again(tmp_path, task):
+    run(tmp_path, [task], answer, data=write_data(tmp_path / "data", rows_per_type=10))
+    [log] = find_logs([tmp_path])
+
+    def found():
+        [log] = find_logs([tmp_path])
+        samples, check = read_log(log)
+        return check.as_scored, [issue.code for issue in check_responses(log, samples, check)]
+
+    assert found() == (True, [])
+    whole, results = log.file.read_bytes(), log.run.results_file.read_bytes()
+    rows = [json.loads(line) for line in whole.splitlines()]
+    right, wrong = (next(row for row in rows if row["exact_match"] == one) for one in (1, 0))
+    right["exact_match"], wrong["exact_match"] = 0, 1  # the mean stays
+    log.file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert found() == (False, ["response-contradicts-score"])
+    # A log of an older version of this package has no digest.
+    content = json.loads(results)
+    del content["configs"][task]["metadata"][ANSWERS]
+    log.run.results_file.write_text(json.dumps(content), "utf-8")
+    assert found() == (False, ["response-contradicts-score"])
+    log.file.write_bytes(whole)
+    assert found() == (False, [])

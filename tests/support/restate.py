@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from mera_ru_tasks.logs.reader import ANSWERS, answer_in_digest
 from mera_ru_tasks.scoring.metrics import METRICS, group_mean
 
 
@@ -41,6 +42,13 @@ def _restate_task(content: dict[str, Any], task: str, rows: list[dict[str, Any]]
         grouped = METRICS[name.partition(",")[0]].grouped
         stated[name] = group_mean(values) if grouped else sum(values) / len(values)
     content["n-samples"][task]["effective"] = max(map(len, parts.values()), default=0)
+    answers = hashlib.sha256()
+    for row in rows:
+        if isinstance(row["filtered_resps"][0], str):  # not a log-likelihood
+            scores = {name: row[name] for name in row["metrics"]}
+            answers.update(answer_in_digest(row["doc"], row["filtered_resps"][0], scores))
+    metadata = content["configs"][task].setdefault("metadata", {})
+    metadata[ANSWERS] = answers.hexdigest()
 
 
 def rehash(row: dict[str, Any]) -> dict[str, Any]:

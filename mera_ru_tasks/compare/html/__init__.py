@@ -14,7 +14,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,7 @@ _TITLE = 160
 _ANSWER_FIELDS = (
     "model prompt response strict strict_code flexible code clause right right_flexible answered verdicts"
 ).split()
+_ANSWER_SCORES = ("exact_match", STRICT), ("exact_match", FLEXIBLE), ("answered", FLEXIBLE)
 
 
 class _Strings:
@@ -192,7 +193,8 @@ def pack(comparison: Comparison) -> dict[str, Any]:
                 documents[place] = _document(entry, answer, comparison.tasks.index(entry.task), strings)
             if key not in questions:
                 questions[key] = render(answer.doc).strip()
-            packed = _answer(models[entry.model], entry, answer, questions[key], strings)
+            scores = [entry.scores.get(measure, {}).get(key) for measure in _ANSWER_SCORES]
+            packed = _answer(models[entry.model], entry, answer, scores, questions[key], strings)
             documents[place]["answers"].append(packed)
     ordered = sorted(documents.values(), key=lambda document: (document["task"], document["id"] or 0))
     return {
@@ -222,12 +224,11 @@ def _title(inputs: Mapping[str, str]) -> str:
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
 
 
-def _answer(model: int, entry: Entry, answer: Answer, question: str, strings: _Strings) -> list[Any]:
+def _answer(model: int, entry: Entry, answer: Answer, scores: Sequence[Any], question: str, strings: _Strings) -> list[Any]:
     before, found, after = prompt_text(answer.prompt).partition(question)
     prompt = [before, question, after] if found and question else [before]
     _, *after_marker = strict.candidates(answer.response)
     reasoning, code, clause = _explained(entry, answer)
-    scores = answer.scores
     return [
         model,
         [strings.add(part) for part in prompt if part],
@@ -237,9 +238,7 @@ def _answer(model: int, entry: Entry, answer: Answer, question: str, strings: _S
         strings.add(answer.extractions.get(FLEXIBLE, "")),
         code,
         strings.add(_shortened(clause)),
-        scores.get(("exact_match", STRICT)),
-        scores.get(("exact_match", FLEXIBLE)),
-        scores.get(("answered", FLEXIBLE)),
+        *scores,
         [[verdict.judge, verdict.score, strings.add(verdict.reason)] for verdict in answer.verdicts],
     ]
 

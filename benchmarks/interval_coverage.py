@@ -142,9 +142,11 @@ def table(cells: Sequence[Cell], simulations: int) -> Iterator[str]:
         mid = [one.coverage for cell, one in found if 0.1 <= cell.accuracy <= 0.9]
         power = np.mean([one.rejected for cell, one in found if cell.gap])
         exact: list[Any] = [one.mcnemar for cell, one in found if cell.gap and one.mcnemar is not None]
+        tests = f"{max(one.rejected for cell, one in found if not cell.gap):.3f} | {power:.2f}"
+        if own[0].clusters < stats.FEWEST_CLUSTERS:
+            tests = "no verdict | no verdict"
         yield (
-            f"| {metric} | {design} | {min(one.coverage for _, one in found):.3f} | {np.mean(mid):.3f} "
-            f"| {max(one.rejected for cell, one in found if not cell.gap):.3f} | {power:.2f} "
+            f"| {metric} | {design} | {min(one.coverage for _, one in found):.3f} | {np.mean(mid):.3f} | {tests} "
             f"| {f'{np.mean(exact):.2f}' if exact else '–'} |"
         )
 

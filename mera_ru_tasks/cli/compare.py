@@ -313,7 +313,7 @@ def _size(text: str) -> Size:
     from mera_ru_tasks.compare.power import Size
     from mera_ru_tasks.compare.stats import FEWEST_CLUSTERS
 
-    found = re.fullmatch(r"(\d{1,7})(?:[x×](\d{1,3}))?", text)
+    found = re.fullmatch(r"(\d{1,7})(?:[x×](\d{1,2}))?", text)
     if found is None or not int(found[2] or 1):
         raise typer.BadParameter(f"{text!r} is not a size such as 500 or 201x3", param_hint="SIZE")
     if int(found[1]) < FEWEST_CLUSTERS:

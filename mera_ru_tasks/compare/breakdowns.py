@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,17 +146,14 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
         found = first.type_of(doc)
         return 1 if found is None else found
 
+    templates = {key: (kind(doc), template_of(doc)) for key, doc in docs.items()}
     numbers: dict[tuple[int, str], int] = {}
     count: dict[int, int] = defaultdict(int)
-    for template in sorted({(kind(doc), template_of(doc)) for doc in docs.values()}):
+    for template in sorted(set(templates.values())):
         count[template[0]] += 1
         numbers[template] = count[template[0]]
     # In a custom dataset every row may have its own instruction, so a breakdown would say nothing.
     templates_are_shared = first.benchmark is not None or 2 * len(numbers) <= len(docs)
-
-    def prompt(doc: Mapping[str, Any]) -> Part:
-        template = template_of(doc)
-        return f"{kind(doc)}.{numbers[kind(doc), template]}", template
 
     def letters(doc: Mapping[str, Any]) -> Part | None:
         return (str(right_letters(doc)), "") if has_reference(doc) else None
@@ -165,16 +162,16 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
         return (str(len(set(accepted_answers(doc["outputs"], is_list=True)))), "") if has_reference(doc) else None
 
     form = AnswerFormat.of(next(iter(docs.values())))
-    divisions: dict[str, Callable[[Mapping[str, Any]], Part | None]] = {}
+    parts: dict[str, dict[str, Part | None]] = {}
     if first.type_field:
-        divisions[TYPE] = lambda doc: (str(kind(doc)), "")
+        parts[TYPE] = {key: (str(number), "") for key, (number, _) in templates.items()}
     if templates_are_shared:
-        divisions[PROMPT] = prompt
+        prompts = {one: (f"{one[0]}.{number}", one[1]) for one, number in numbers.items()}
+        parts[PROMPT] = {key: prompts[template] for key, template in templates.items()}
     if form.max_choices > 1:
-        divisions[LETTERS] = letters
+        parts[LETTERS] = {key: letters(doc) for key, doc in docs.items()}
     if form.is_list:
-        divisions[ANSWERS] = answers
-    parts = {by: {key: part_of(doc) for key, doc in docs.items()} for by, part_of in divisions.items()}
+        parts[ANSWERS] = {key: answers(doc) for key, doc in docs.items()}
     return {by: found for by, found in parts.items() if len(set(found.values())) > 1}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mera_ru_tasks.compare.notes import merged, note
+from mera_ru_tasks.compare.notes import Number, merged, note
 from mera_ru_tasks.compare.select import choose
 from mera_ru_tasks.compare.stats import ONE_RUN, RunVariance
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
@@ -20,7 +20,7 @@ from mera_ru_tasks.issues import Issue, RunError, errors
 from mera_ru_tasks.judge.config import METADATA, identity
 from mera_ru_tasks.logs import sidecar
 from mera_ru_tasks.logs.find import TaskLog, as_mapping
-from mera_ru_tasks.logs.reader import BrokenLine, LogCheck, LogReader, Measure, Sample
+from mera_ru_tasks.logs.reader import NOTHING, BrokenLine, LogCheck, LogReader, Measure, Sample
 from mera_ru_tasks.logs.rescore import check_responses, prefix_of
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.scoring.score import reference_digest
@@ -285,7 +285,10 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems:
 
 def _as_note(issue: Issue, model: str) -> Issue:
     """Convert a log issue into a note on a model, with texts in both languages."""
-    return note(issue.code, model, **{"place": issue.location, **dict(issue.values)})
+    values: dict[str, object] = {"place": issue.location, **dict(issue.values)}
+    for name in {"logged", "stated"} & values.keys():
+        values[name] = note("nothing") if values[name] == NOTHING else Number(values[name])
+    return note(issue.code, model, **values)
 
 
 def _unscored(log: TaskLog, entry: Entry) -> Issue:

@@ -18,6 +18,14 @@ ENGLISH, RUSSIAN = "en", "ru"
 _PRIVATE = frozenset({"in-folder", "library-error"})
 
 
+class Number(str):
+    """A number or an interval in a note, `0.12` or `[0.1, 0.2]`; Russian texts have `0,12` and `[0,1; 0,2]`."""
+
+    def in_russian(self) -> str:
+        """Return it with decimal commas, which make a semicolon the separator."""
+        return self.replace(", ", "; ").replace(".", ",")
+
+
 def note(code: str, location: str = "", **values: object) -> Issue:
     """Create a note from the texts of its code.
 
@@ -27,7 +35,8 @@ def note(code: str, location: str = "", **values: object) -> Issue:
         values: values for the placeholders: notes, tuples of notes, or values that are the same in both languages.
     """
     kept = tuple(
-        (name, value if isinstance(value, (Issue, tuple)) else str(value)) for name, value in sorted(values.items())
+        (name, value if isinstance(value, (Issue, tuple, str)) else str(value))
+        for name, value in sorted(values.items())
     )
     issue = Issue(code, _texts()[code].get("severity", "note"), location, "", values=kept)
     return replace(issue, message=fragment(issue), hint=_filled(issue, "hint", ENGLISH, shared=False))
@@ -83,6 +92,8 @@ def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:
 
     def fill(gap: re.Match[str]) -> str:
         value = values[gap[1]]
+        if isinstance(value, Number) and language == RUSSIAN:
+            return value.in_russian()
         if isinstance(value, str):
             return value
         return joined(value if isinstance(value, tuple) else (value,), language, shared=shared)

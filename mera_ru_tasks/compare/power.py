@@ -1,5 +1,7 @@
 """Predict the power of a comparison before a run, by simulating the test that `compare` uses.
 
+benchmarks/predicted_power.py compares the predictions with simulated evaluations.
+
 Two models answer the same documents. On a share of the documents (`agreement`) both have the same luck, so they succeed
 or fail together as far as their accuracies allow. Documents of a group share luck so that any two have the correlation
 `icc`. Seeds are fixed, so results are reproducible.
@@ -20,7 +22,7 @@ from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark
 
 AGREEMENT = 0.5
 ICC = 0.2
-SIMULATIONS = 4_000
+SIMULATIONS = 20_000
 
 _SEED = 20_260_102
 _STEPS = 12  # of bisection; each halves the interval
@@ -99,10 +101,7 @@ def power(
     centre, square, uncertain = (np.zeros(SIMULATIONS) for _ in range(3))
     for place, size in enumerate(sizes):
         generator = np.random.default_rng([_SEED, place])
-        if size.in_cluster == 1:
-            part, error, df = _independent(generator, size.clusters, accuracy, difference, agreement)
-        else:
-            part, error, df = _clustered(generator, size, accuracy, difference, agreement, icc)
+        part, error, df = _statistics(generator, size, _outcomes(size.in_cluster, accuracy, difference, agreement, icc))
         centre += part
         square += error**2
         uncertain += error**4 / df
@@ -112,33 +111,58 @@ def power(
     return float(np.mean(2 * tail < stats.ALPHA / comparisons))
 
 
-_Statistics = tuple[NDArray[np.float64], NDArray[np.float64], float]
+@dataclass(frozen=True)
+class _Outcomes:
+    """What can happen in one group, each as an array: documents won, documents lost, and the probability."""
+
+    won: NDArray[np.int64]
+    lost: NDArray[np.int64]
+    probability: NDArray[np.float64]
 
 
-def _independent(
-    generator: np.random.Generator, n: int, accuracy: float, difference: float, agreement: float
-) -> _Statistics:
-    """Simulate the numbers of documents won and lost, without drawing each document."""
-    better = accuracy + difference
-    won = agreement * difference + (1 - agreement) * better * (1 - accuracy)
-    lost = (1 - agreement) * accuracy * (1 - better)
-    counts = generator.multinomial(n, [won, lost, max(0.0, 1 - won - lost)], size=SIMULATIONS)
-    mean, square = (counts[:, 0] - counts[:, 1]) / n, (counts[:, 0] + counts[:, 1]) / n
-    return (*stats.bonett_price(mean, square, n), math.inf)
+def _outcomes(in_cluster: int, accuracy: float, difference: float, agreement: float, icc: float) -> _Outcomes:
+    """Return the distribution of the documents won and lost in a group, for the luck that `draw_luck` draws.
+
+    If the common luck of the group is known, its documents are independent. So it is a mixture of multinomial
+    distributions.
+    """
+    better, common = accuracy + difference, math.sqrt(icc)
+    every = range(in_cluster + 1)
+    won, lost = np.array([(won, lost) for won in every for lost in every if won + lost <= in_cluster]).T
+    probability = np.zeros(len(won))
+    # Where the common luck of the baseline lies: below its accuracy, between both accuracies, above both.
+    zones = np.array([accuracy, difference, max(0.0, 1 - better)])
+    for place, zone in enumerate(zones):
+        base = common * np.eye(3)[place] + (1 - common) * zones
+        for is_right, chance in ((1, better), (0, 1 - better)):  # the other model's own common luck
+            right = common * is_right + (1 - common) * better
+            wins = agreement * base[1] + (1 - agreement) * (1 - base[0]) * right
+            losses = (1 - agreement) * base[0] * (1 - right)
+            probability += zone * chance * _multinomial(in_cluster, won, lost, wins, losses)
+    return _Outcomes(won, lost, probability / probability.sum())
 
 
-def _clustered(
-    generator: np.random.Generator, size: Size, accuracy: float, difference: float, agreement: float, icc: float
-) -> _Statistics:
-    parts = []
-    number = max(1, min(SIMULATIONS, 500_000 // (size.clusters * size.in_cluster)))
-    for start in range(0, SIMULATIONS, number):
-        shape = (min(number, SIMULATIONS - start), size.clusters, size.in_cluster)
-        base, other = draw_luck(generator, shape, agreement, icc)
-        differences = (other < accuracy + difference).astype(np.float64) - (base < accuracy)
-        parts.append(stats.paired_statistics(np.asarray(differences, dtype=np.float64)))
-    centres, errors, dfs = zip(*parts, strict=True)
-    return np.concatenate(centres), np.concatenate(errors), dfs[0]
+def _multinomial(
+    n: int, won: NDArray[np.int64], lost: NDArray[np.int64], wins: float, losses: float
+) -> NDArray[np.float64]:
+    tied = n - won - lost
+    ways = special.gammaln(n + 1) - sum(special.gammaln(count + 1) for count in (won, lost, tied))
+    logs = special.xlogy(won, wins) + special.xlogy(lost, losses) + special.xlogy(tied, max(0.0, 1 - wins - losses))
+    return np.asarray(np.exp(ways + logs))
+
+
+def _statistics(
+    generator: np.random.Generator, size: Size, outcomes: _Outcomes
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Simulate a task by drawing how many of its groups have each outcome."""
+    total = outcomes.won - outcomes.lost
+    sums = []
+    for start in range(0, SIMULATIONS, 1000):  # at a time, to bound the memory
+        number = min(1000, SIMULATIONS - start)
+        groups = generator.multinomial(size.clusters, outcomes.probability, size=number)
+        sums.append(groups @ np.column_stack([total, outcomes.won + outcomes.lost, total**2]))
+    won_minus_lost, won_or_lost, by_cluster = np.concatenate(sums).T.astype(np.float64)
+    return stats.statistics_of_sums(won_minus_lost, won_or_lost, by_cluster, size.clusters, size.in_cluster)
 
 
 def detectable(sizes: Sequence[Size], accuracy: float, **options: float) -> float | None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Column
 from rich.table import Table as RichTable
 
-from mera_ru_tasks.compare import breakdowns
+from mera_ru_tasks.compare import breakdowns, stats
 from mera_ru_tasks.compare.breakdowns import Slice, Spread
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.notes import fragment, joined, note, sentence
 from mera_ru_tasks.compare.results import Row
 from mera_ru_tasks.compare.stats import Estimate
-from mera_ru_tasks.compare.verdicts import variant_of_mean
+from mera_ru_tasks.compare.verdicts import column_name, variant_of_mean
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import cell, console, printable, say
 
@@ -63,13 +63,16 @@ def number(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """Format a difference with its sign."""
-    return f"{value:+.3f}".replace("-", "−")
+    """Format a difference with its sign; a difference that rounds to 0 has none."""
+    text = f"{value:+.3f}"
+    return text.replace("-", "−") if float(text) else text[1:]
 
 
 def p_value(value: float | None) -> str:
-    """Format a p-value."""
-    return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+    """Format a p-value, never rounded to 0.05."""
+    if value is None:
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}" if abs(value - stats.ALPHA) > 0.0005 else f"{value:.5f}"
 
 
 def interval(estimate: Estimate) -> str:
@@ -136,19 +139,26 @@ def footnotes(comparison: Comparison) -> list[str]:
             found[f"{sign} {', '.join(models)} {compared}: {text}."] = None
     if comparison.family_note is not None and any(pair.family > 1 for pair in comparison.pairs):
         found[sentence(comparison.family_note)] = None
-    if comparison.primary:
-        names = ", ".join(fragment(verdict.measure) for verdict in comparison.verdicts)
-        if names:
-            found[_capitalized(sentence(note("primary", measures=names)))] = None
+    if measures := [fragment(verdict.measure) for verdict in comparison.verdicts]:
+        found[_capitalized(sentence(note("primary", measures="; ".join(measures))))] = None
     return list(found)
 
 
-def verdict_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield the verdicts in words: the measure's name, then one line for each sentence."""
+def verdict_lines(comparison: Comparison, names: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield the verdicts in words: the measure's name, then one line for each sentence.
+
+    Args:
+        comparison: the comparison.
+        names: shorter names of the models.
+    """
     for verdict in comparison.verdicts:
         yield f"Verdict ({fragment(verdict.measure)}):"
         for one in verdict.sentences:
-            yield f"  {sentence(one, shared=True)}"
+            values = tuple(
+                (name, names.get(value, value) if names and name in ("model", "other") else value)
+                for name, value in one.values
+            )
+            yield f"  {sentence(replace(one, values=values), shared=True)}"
 
 
 def _capitalized(text: str) -> str:
@@ -162,7 +172,7 @@ def _measures(comparison: Comparison, rows: Sequence[Row]) -> Iterator[Table]:
         task, metric, name = measure
         variant = variant_of_mean(task)
         heading = task if variant is None else f"Mean over the tasks{f' ({variant})' if variant else ''}"
-        title = " · ".join(filter(None, (f"{metric}, {name}", _count(own), _common_chance(own))))
+        title = " · ".join(filter(None, (fragment(column_name(metric, name)), _count(own), _common_chance(own))))
         yield _scores(comparison, own, heading, title)
 
 
@@ -285,12 +295,12 @@ def show(comparison: Comparison, found: Iterable[Table]) -> None:
         for part in _fitting(_renamed(table, names), terminal.width):
             terminal.print(_rich(part))
         for one in table.notes:
-            say(one)
-    say("")
+            _wrapped(terminal, one)
+            say("")
     for one in footnotes(comparison):
         _wrapped(terminal, one)
     say("")
-    for line in verdict_lines(comparison):
+    for line in verdict_lines(comparison, names):
         _wrapped(terminal, line)
 
 
@@ -310,11 +320,19 @@ def short_names(models: Sequence[str]) -> dict[str, str]:
 
 
 def _wrapped(terminal: Console, text: str) -> None:
-    """Print a text wrapped to the terminal's width, keeping its indent; do not wrap it without a terminal."""
-    if not terminal.is_terminal:
-        say(text)
-        return
-    terminal.print(Padding(cell(text.strip()), (0, 0, 0, len(text) - len(text.lstrip()))))
+    """Print a text wrapped to the terminal's width, keeping its indent; do not wrap it without a terminal.
+
+    A line break separates neither the ends of an interval nor a number from its unit.
+    """
+    if terminal.is_terminal:
+        indent = " " * (len(text) - len(text.lstrip()))
+        kept = _TOGETHER.sub(lambda match: match[0].replace(" ", "\xa0"), text.strip())
+        options = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
+        text = textwrap.fill(kept, terminal.width, **options).replace("\xa0", " ")  # type: ignore[arg-type]
+    say(text)
+
+
+_TOGETHER = re.compile(r"\[[^][]*\]|\b\d[\d.]* (?:points?|bits per byte)|\bp [\d<.]+")
 
 
 def _renamed(table: Table, names: Mapping[str, str]) -> Table:
@@ -342,7 +360,7 @@ def _width(table: Table) -> int:
     rows = [table.columns, *(row for section in table.sections for row in section)]
     widths = [max(len(printable(row[place])) for row in rows) for place in range(len(table.columns))]
     names = sum(max(_NAME, min(width, _LONG)) for width in widths[: table.texts])
-    return names + sum(widths[table.texts :]) + 3 * len(widths)
+    return names + sum(widths[table.texts :]) + 2 * len(widths)
 
 
 def _rich(table: Table) -> RichTable:
@@ -355,7 +373,7 @@ def _rich(table: Table) -> RichTable:
         )
         for place, name in enumerate(table.columns)
     ]
-    shown = RichTable(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = RichTable(*columns, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for section in table.sections:
         for row in section:
             shown.add_row(*map(cell, row))

@@ -271,12 +271,28 @@ def paired_statistics(differences: Values) -> tuple[Values, Values, float]:
         differences: shape (evaluations, clusters, documents in a cluster), from −1 to 1.
     """
     _, clusters, in_cluster = differences.shape
+    sums = differences.sum((1, 2)), (differences**2).sum((1, 2)), (differences.sum(2) ** 2).sum(1)
+    return statistics_of_sums(*sums, clusters, in_cluster)
+
+
+def statistics_of_sums(
+    total: Values, squares: Values, by_cluster: Values, clusters: int, in_cluster: int
+) -> tuple[Values, Values, float]:
+    """Return the same as `paired_statistics` from sums over the documents of each evaluation.
+
+    Args:
+        total: the sum of the differences.
+        squares: the sum of their squares.
+        by_cluster: the sum, over clusters, of the square of the sum of the cluster's differences.
+        clusters: the number of clusters.
+        in_cluster: the number of documents in a cluster.
+    """
     n = clusters * in_cluster
-    mean, square = differences.mean((1, 2)), (differences**2).mean((1, 2))
+    mean, square = total / n, squares / n
     if in_cluster == 1:
         return (*bonett_price(mean, square, n), math.inf)
-    residuals = differences.sum(2) - in_cluster * mean[:, None]
-    clustered = (residuals**2).sum(1) * clusters / (clusters - 1) / n**2
+    # Rounding can make the difference of two equal numbers negative.
+    clustered = np.maximum(by_cluster - total**2 / clusters, 0.0) * clusters / (clusters - 1) / n**2
     independent = (square - mean**2) / (n - 1)
     effect = np.maximum(clustered / np.maximum(independent, 1e-14), 1.0)
     size = np.where(independent < 1e-14, clusters, n / effect)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.compare import stats
-from mera_ru_tasks.compare.notes import note
+from mera_ru_tasks.compare.notes import Number, note
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.paths import averaged_groups
-from mera_ru_tasks.scoring.metrics import METRICS
+from mera_ru_tasks.scoring.metrics import METRICS, RANKING
 
 if TYPE_CHECKING:
     from mera_ru_tasks.compare.results import Family, Pair, Row
@@ -81,15 +81,15 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
         "model": model,
         "other": other,
         "size": _with_unit(pair.metric, size),
-        "interval": f"[{ends[0]}, {ends[1]}]",
-        "p": short_p(found.p),
-        "p_holm": short_p(pair.p_holm),
+        "interval": Number(f"[{ends[0]}, {ends[1]}]"),
+        "p": Number(short_p(found.p)),
+        "p_holm": Number(short_p(pair.p_holm)),
         "k": pair.family,
         "seen": _with_unit(pair.metric, *amounts(pair.metric, found.detectable)),
     }
     within = margin is not None and max(abs(low), abs(high)) < margin
     if margin is not None:
-        values["margin"] = _with_unit(pair.metric, *amounts(pair.metric, margin))
+        values["margin"] = _with_unit(pair.metric, f"{margin * (100 if METRICS[pair.metric].bounded else 1):g}")
     if pair.p_holm < stats.ALPHA:
         return note(BETTER_BUT_EQUAL if within else BETTER, **values)
     if within:
@@ -111,8 +111,8 @@ def amounts(metric: str, *values: float) -> list[str]:
 
 def _with_unit(metric: str, number: str) -> Issue:
     if not METRICS[metric].bounded:
-        return note("bits", n=number)
-    return note("point" if number == "1" else "points", n=number)
+        return note("bits", n=Number(number))
+    return note("point" if number == "1" else "points", n=Number(number))
 
 
 def short_p(p: float) -> str:
@@ -155,12 +155,15 @@ def variant_of_mean(task: str) -> str | None:
 
 def measure_name(task: str, metric: str, filter_name: str) -> Issue:
     """Return the name of a measure in words, as a fragment."""
-    variant = variant_of_mean(task)
+    variant, column = variant_of_mean(task), column_name(metric, filter_name)
     if variant is not None:
-        return note(
-            "measure-mean-of" if variant else "measure-mean", metric=metric, filter=filter_name, variant=variant
-        )
-    return note("measure", task=task, metric=metric, filter=filter_name)
+        return note("measure-mean-of" if variant else "measure-mean", column=column, variant=variant)
+    return note("measure", task=task, column=column)
+
+
+def column_name(metric: str, filter_name: str) -> Issue:
+    """Return the name of a metric and its filter, as a fragment; the ranking tasks have no filter to name."""
+    return note("metric" if filter_name == RANKING else "metric-of-filter", metric=metric, filter=filter_name)
 
 
 def _on_pairs(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Iterator[Issue]:
@@ -177,6 +180,10 @@ def _on_pairs(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Ite
 def _on_chance(rows: Sequence[Row]) -> Iterator[Issue]:
     for row in rows:
         if row.above_chance is False and row.chance is not None:
-            values = (f"{value:.3f}" for value in (row.score.value, row.score.low, row.score.high, row.chance))
-            score, low, high, chance = values
-            yield note("not-above-chance", model=row.model, score=score, interval=f"[{low}, {high}]", chance=chance)
+            score, interval, chance = (
+                Number(text)
+                for text in (
+                    f"{row.score.value:.3f}", f"[{row.score.low:.3f}, {row.score.high:.3f}]", f"{row.chance:.3f}",
+                )
+            )  # fmt: skip
+            yield note("not-above-chance", model=row.model, score=score, interval=interval, chance=chance)

@@ -31,6 +31,9 @@ Measure = tuple[str, str]
 # The key of the digest of a run's answers and scores in a task's `metadata`, which lm-eval writes into its results.
 ANSWERS = "mera_ru_answers"
 
+# What an issue says instead of a score that is missing.
+NOTHING = "nothing"
+
 _COPY_AGAIN = "Copy the log and its results file again, or rerun the evaluation."
 # If a run used several processes, lm-eval added the scores in a different order.
 _TOLERANCE = 1e-9
@@ -528,4 +531,4 @@ class BrokenLine:
 
 
 def _shown(value: float | None) -> str:
-    return "nothing" if value is None else f"{value:.6g}"
+    return NOTHING if value is None else f"{value:.6g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import comb, prod
@@ -93,7 +94,12 @@ class ChanceLevels:
 
 def right_letters(doc: Doc) -> int:
     """Return the number of letters in a document's reference."""
-    return len(split_reference(doc["outputs"], AnswerFormat.of(doc))[0])
+    return _count_letters(doc["outputs"], AnswerFormat.of(doc))
+
+
+@functools.lru_cache(maxsize=4096)  # few references differ, and each level asks again
+def _count_letters(reference: str, answer_format: AnswerFormat) -> int:
+    return len(split_reference(reference, answer_format)[0])
 
 
 def _best_size(docs: Sequence[Doc], form: AnswerFormat, expected: Callable[[int, int, int], float]) -> float:

@@ -136,8 +136,9 @@ def test_a_terminal_of_80_columns_breaks_no_number(copied, mera_ru, narrow):
     for row in data["means"]:
         if row["filter"] == STRICT:
             assert f"[{row['score']['low']:.3f}, {row['score']['high']:.3f}]" in shown
-    # The verdict comes last.
+    # The verdict comes last, and its lines break no interval.
     assert any("is better than" in line for line in lines[-6:])
+    assert all(line.count("[") == line.count("]") for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Verdicts in words, significance groups, families of comparisons, and their agreement with the intervals."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,24 @@ def test_a_verdict_says_the_numbers():
         sentence(told.verdict)
         == "org/a and org/b cannot be told apart (1 point, p 0.71); this comparison could detect 7 points."
     )
+
+
+@pytest.mark.parametrize(
+    ("pair", "margin", "parts"),
+    [
+        (pair_of(30, 2, 68), None, ["на 28 п. п. [18; 37]."]),
+        (pair_of(3, 2, 95), None, ["(1 п. п., p 0,71)", "в 7 п. п."]),
+        (pair_of(12, 10, 978), 0.025, ["до 2,5 п. п. (0,2 п. п. [−0,8; 1,2])"]),
+    ],
+)
+def test_russian_numbers_have_decimal_commas(pair, margin, parts):
+    text = sentence(concluded(pair, margin=margin).verdict, RUSSIAN)
+    assert all(part in text for part in parts), text
+
+
+def test_names_with_points_stay_as_they_are_in_russian():
+    found = concluded(replace(pair_of(30, 2, 68), model="org/a-1.4b, v2.0")).verdict
+    assert sentence(found, RUSSIAN).startswith("org/a-1.4b, v2.0 лучше")
 
 
 def test_the_lower_number_is_better_where_the_metric_says_so():

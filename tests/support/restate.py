@@ -47,8 +47,8 @@ def _restate_task(content: dict[str, Any], task: str, rows: list[dict[str, Any]]
         if isinstance(row["filtered_resps"][0], str):  # not a log-likelihood
             scores = {name: row[name] for name in row["metrics"]}
             answers.update(answer_in_digest(row["doc"], row["filtered_resps"][0], scores))
-    metadata = content["configs"][task].setdefault("metadata", {})
-    metadata[ANSWERS] = answers.hexdigest()
+    if config := content.get("configs", {}).get(task):
+        config.setdefault("metadata", {})[ANSWERS] = answers.hexdigest()
 
 
 def rehash(row: dict[str, Any]) -> dict[str, Any]:

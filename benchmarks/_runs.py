@@ -49,6 +49,14 @@ def write_models(once: Path, results: Path, *, models: int, explain: Make = lamb
     return size
 
 
+def parse_logs(results: Path) -> None:
+    """Parse every line of the sample logs of `write_models` with the standard library, as the least work there is."""
+    for file in sorted(results.glob("*/samples_*.jsonl")):
+        with file.open("rb") as lines:
+            for line in lines:
+                json.loads(line)
+
+
 def _write_log(source: Path, target: Path, maker: random.Random, skill: float, explain: Make) -> int:
     size = 0
     responses: dict[int, tuple[str, int]] = {}

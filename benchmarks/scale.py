@@ -95,10 +95,11 @@ def _plain(folder: Path) -> Steps:
 
 def _compare(folder: Path) -> Steps:
     import mera_ru_tasks.compare.export  # noqa: F401
-    from benchmarks._runs import write_models
+    from benchmarks._runs import parse_logs, write_models
 
     write_models(next((folder / "once").iterdir()), folder / "results", models=2)
-    yield "compare two runs", _command("compare", folder / "results", "--format", "json")
+    yield "compare two runs", command("compare", folder / "results", "--format", "json")
+    yield "json.loads of their logs", lambda: parse_logs(folder / "results")
 
 
 # The data are not of the size that the leaderboard asks for: hence --partial, and the status 1 of --check.
@@ -109,7 +110,7 @@ def _submit(folder: Path) -> Steps:
     import mera_ru_tasks.submission.pack  # noqa: F401
 
     archive, data = folder / "submission.zip", folder / "data"
-    yield "submit", _command("submit", folder / "once", "--data", data, "--partial", "-o", archive)
+    yield "submit", command("submit", folder / "once", "--data", data, "--partial", "-o", archive)
 
 
 def _check(folder: Path) -> Steps:
@@ -117,11 +118,11 @@ def _check(folder: Path) -> Steps:
     import mera_ru_tasks.submission.check  # noqa: F401
 
     archive, data = folder / "submission.zip", folder / "data"
-    yield "submit --check", _command("submit", "--check", archive, "--data", data, status=1)
+    yield "submit --check", command("submit", "--check", archive, "--data", data, status=1)
 
 
-def _command(*arguments: str | Path, status: int = 0) -> Callable[[], None]:
-    """A `mera-ru` command in this process."""
+def command(*arguments: str | Path, status: int = 0) -> Callable[[], None]:
+    """Return a `mera-ru` command that runs in this process."""
     from mera_ru_tasks.cli import main
 
     def run() -> None:

@@ -103,7 +103,8 @@ class Issue:
 
     def __str__(self) -> str:
         location = f"{self.location}: " if str(self.location) else ""
-        return f"{location}{self.message}. {self.hint}".rstrip()
+        # A sentence that ends in an abbreviation, as in the Russian for "7 points", has one full stop.
+        return f"{location}{self.message.removesuffix('.')}. {self.hint}".rstrip()
 
     def as_json(self) -> dict[str, Any]:
         """Return the issue as a JSON object, in which a `Location` is an object as well."""

@@ -64,6 +64,21 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """How the centre and the squared error of a difference would change if one model had d more points.
+
+    The centre moves by `centre` × d, and the squared error grows by `up` × d (or `down` × d if the other model is the
+    one that improves) − `curve` × d². A model improves by getting some of its wrong documents right: a document that
+    the other one won becomes a tie, a tie becomes won. A larger difference thus comes with a larger error.
+    """
+
+    centre: float = 1.0
+    up: float = 0.0
+    down: float = 0.0
+    curve: float = 0.0
+
+
+@dataclass(frozen=True)
 class Difference:
     """A difference of two scores, with its interval and its test.
 
@@ -76,6 +91,7 @@ class Difference:
         method: the name of the method.
         won: the number of documents (or groups) with a better value than in the other run; None if unpaired.
         lost: the number with a worse value; None if unpaired.
+        growth: how centre and error would change with the difference.
     """
 
     estimate: Estimate
@@ -86,11 +102,19 @@ class Difference:
     method: str
     won: int | None = None
     lost: int | None = None
+    growth: Growth = Growth()
 
     @property
     def detectable(self) -> float:
         """The true difference that such a comparison detects with a probability of 80%, on average."""
-        return (quantile(self.df) + float(special.ndtri(POWER))) * self.error
+        ratio = (quantile(self.df) + float(special.ndtri(POWER))) ** 2
+        centre, of = abs(self.centre), self.growth
+        slope = of.up if self.centre >= 0 else of.down
+        # The larger d for which the centre, moved by d, is that many errors away from 0.
+        square, linear = of.centre**2 + ratio * of.curve, 2 * centre * of.centre - ratio * slope
+        rest = centre**2 - ratio * self.error**2
+        further = (math.sqrt(max(0.0, linear**2 - 4 * square * rest)) - linear) / (2 * square)
+        return abs(self.estimate.value) + further
 
 
 BONETT_PRICE = "Bonett-Price"
@@ -250,8 +274,9 @@ def paired_difference(
     if bounded:
         size = effective_size(differences, clusters)
         centre, error = map(float, bonett_price(mean, float((differences**2).mean()), size))
+        growth = _growth(values, baseline, size)
     else:
-        centre, error = mean, cluster_robust_error(differences, clusters)
+        centre, error, growth = mean, cluster_robust_error(differences, clusters), Growth()
     error, df = runs.added_to(error, df)
     half = quantile(df) * error
     low, high = centre - half, centre + half
@@ -261,7 +286,19 @@ def paired_difference(
     # The interval also holds the estimate itself, which is further from 0 than the centre.
     estimate = Estimate(mean, min(low, mean), max(high, mean), n, number)
     won, lost = int((differences > 0).sum()), int((differences < 0).sum())
-    return Difference(estimate, centre, error, df, p, BONETT_PRICE if bounded else STUDENT, won, lost)
+    return Difference(estimate, centre, error, df, p, BONETT_PRICE if bounded else STUDENT, won, lost, growth)
+
+
+def _growth(values: Values, baseline: Values, size: float) -> Growth:
+    """Return the growth of Bonett and Price's interval (see `bonett_price`)."""
+    total, mean = size + 2, float((values - baseline).mean())
+
+    def slope(model: Values, other: Values, ahead: float) -> float:
+        wrong, lost = 1 - float(model.mean()), float(np.maximum(other - model, 0).mean())
+        squares = 1 - 2 * lost / wrong if wrong else 1.0
+        return (size * squares - 2 * size**2 * ahead / total) / total**2
+
+    return Growth(size / total, slope(values, baseline, mean), slope(baseline, values, -mean), size**2 / total**3)
 
 
 def paired_statistics(differences: Values) -> tuple[Values, Values, float]:
@@ -385,7 +422,11 @@ def mean_of_differences(parts: Sequence[Difference]) -> Difference:
         None if any(count is None for count in found) else sum(count or 0 for count in found)
         for found in ([part.won for part in parts], [part.lost for part in parts])
     ]
-    return Difference(estimate, centre, error, df, p, parts[0].method, counts[0], counts[1])
+    growth = Growth(
+        sum(part.growth.centre for part in parts) / number,
+        *(sum(getattr(part.growth, name) for part in parts) / number**2 for name in ("up", "down", "curve")),
+    )
+    return Difference(estimate, centre, error, df, p, parts[0].method, counts[0], counts[1], growth)
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -58,6 +58,20 @@ def test_the_detectable_difference_is_found_in_80_percent():
     assert planning.detectable([Size(12)], 0.95) is None
 
 
+@pytest.mark.parametrize("accuracy", [0.02, 0.3, 0.5])
+def test_what_a_comparison_could_detect_is_what_was_predicted(accuracy):
+    rng, sizes = np.random.default_rng(3), [Size(500), Size(201, 3)]
+    seen = []
+    for _ in range(60):
+        parts = []
+        for size in sizes:
+            base, other = planning.draw_luck(rng, (1, size.clusters, size.in_cluster), 0.5, 0.2)
+            clusters = np.repeat(np.arange(size.clusters), size.in_cluster)
+            parts.append(paired_difference(*((one < accuracy).ravel() * 1.0 for one in (base, other)), clusters))
+        seen.append(mean_of_differences(parts).detectable)
+    assert planning.power(sizes, accuracy, float(np.mean(seen))) == pytest.approx(0.8, abs=0.03)
+
+
 def test_the_documents_needed_are_enough_and_not_many_more():
     enough = planning.needed([Size(50), Size(10, 3)], 0.5, 0.1)
     assert planning.power(enough, 0.5, 0.1) >= 0.8

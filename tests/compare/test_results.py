@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from mera_ru_tasks.compare.compare import compare_runs
@@ -60,6 +61,14 @@ def test_breakdowns_divide_what_they_say(results):
         right = sum(part.score.value * part.score.n for part in own)
         whole = row_of(comparison, task, WEAK).score
         assert (right, sum(part.score.n for part in own)) == (pytest.approx(whole.value * whole.n), whole.n)
+    for spread in comparison.spreads:
+        shares = [
+            part.score.value
+            for part in comparison.slices
+            if (part.task, part.by, part.model, part.filter) == (spread.task, "prompt", spread.model, spread.filter)
+            and part.part.startswith(f"{spread.kind}.")
+        ]
+        assert (spread.spread, spread.sd) == pytest.approx((np.ptp(shares), np.std(shares, ddof=1)))
     answers = [s for s in comparison.slices if (s.by, s.task) == ("accepted_answers", "riddles_sample")]
     assert len({part.part for part in answers}) > 3
     format_gap = next(g for g in comparison.gaps if (g.kind, g.task, g.model) == ("format", TASK, STRONG_LABEL))

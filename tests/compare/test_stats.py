@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import norm, ttest_1samp, ttest_rel
 from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
@@ -68,6 +69,43 @@ def test_differences_of_right_or_wrong_values_are_bonett_and_prices(won, lost):
     assert (found.estimate.low, found.estimate.high, found.p) == pytest.approx((low, high, p))
     assert found.estimate.value == pytest.approx((won - lost) / n)
     assert (found.won, found.lost, found.method, found.df) == (won, lost, stats.BONETT_PRICE, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "both", "neither"), [(9, 7, 40, 44), (0, 0, 2, 198), (6, 15, 70, 9), (2, 2, 0, 8)]
+)
+def test_the_detectable_difference_is_where_the_published_formula_has_80_percent(won, lost, both, neither):
+    """The better model gets a share of its wrong documents right, until the test finds it in 80% of the cases."""
+    found = stats.paired_difference(*right_or_wrong(won, lost, both, neither))
+    n, won, lost = won + lost + both + neither, max(won, lost), min(won, lost)
+
+    def counts(share):
+        return won + neither * share, lost - lost * share
+
+    def ratio(share):
+        p12, p21 = ((count + 1) / (n + 2) for count in counts(share))
+        return (p12 - p21) / math.sqrt((p12 + p21 - (p12 - p21) ** 2) / (n + 2))
+
+    share = brentq(lambda share: ratio(share) - norm.ppf(0.975) - norm.ppf(0.8), 0, 1)
+    assert found.detectable == pytest.approx(np.subtract(*counts(share)) / n)
+
+
+def test_the_detectable_difference_of_other_tests_is_a_multiple_of_the_error():
+    values, baseline = np.random.default_rng(6).normal(2, 1, (2, 60))
+    found = stats.paired_difference(values, baseline, bounded=False)
+    expected = (student.ppf(0.975, 59) + norm.ppf(0.8)) * ttest_rel(values, baseline).statistic ** -1
+    assert found.detectable == pytest.approx(abs(expected * (values - baseline).mean()))
+    assert stats.mean_of_differences([found]).detectable == pytest.approx(found.detectable)
+
+
+def test_the_mean_of_scores_has_movers_interval():
+    parts = [stats.mean_estimate(right_or_wrong(*one)[0]) for one in ((30, 2, 10), (5, 20, 3), (1, 40, 0))]
+    found = stats.combine(parts, [1 / 3] * 3)
+    ends = [proportion_confint(round(part.value * part.n), part.n, method="wilson") for part in parts]
+    value = np.mean([part.value for part in parts])
+    down = math.hypot(*(part.value - low for part, (low, _) in zip(parts, ends, strict=True))) / 3
+    up = math.hypot(*(high - part.value for part, (_, high) in zip(parts, ends, strict=True))) / 3
+    assert (found.low, found.value, found.high) == pytest.approx((value - down, value, value + up))
 
 
 def test_two_models_that_are_always_wrong_differ_by_nothing_with_some_doubt():

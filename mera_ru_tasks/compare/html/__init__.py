@@ -224,7 +224,9 @@ def _title(inputs: Mapping[str, str]) -> str:
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
 
 
-def _answer(model: int, entry: Entry, answer: Answer, scores: Sequence[Any], question: str, strings: _Strings) -> list[Any]:
+def _answer(
+    model: int, entry: Entry, answer: Answer, scores: Sequence[Any], question: str, strings: _Strings
+) -> list[Any]:
     before, found, after = prompt_text(answer.prompt).partition(question)
     prompt = [before, question, after] if found and question else [before]
     _, *after_marker = strict.candidates(answer.response)

@@ -38,8 +38,9 @@ def note(code: str, location: str = "", **values: object) -> Issue:
         (name, value if isinstance(value, (Issue, tuple, str)) else str(value))
         for name, value in sorted(values.items())
     )
-    issue = Issue(code, _texts()[code].get("severity", "note"), location, "", values=kept)
-    return replace(issue, message=fragment(issue), hint=_filled(issue, "hint", ENGLISH, shared=False))
+    severity = _texts()[code].get("severity", "note")
+    issue = Issue(code, severity, location, "", values=kept)
+    return Issue(code, severity, location, fragment(issue), _filled(issue, "hint", ENGLISH, shared=False), values=kept)
 
 
 def setting(name: object, ours: object, theirs: object) -> Issue:
@@ -87,7 +88,9 @@ def _together(group: Sequence[Issue]) -> Issue:
 
 
 def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:
-    text = _texts()[issue.code].get(part, {}).get(language, "")
+    text: str = _texts()[issue.code].get(part, {}).get(language, "")
+    if "{" not in text:
+        return text
     values = dict(issue.values)
 
     def fill(gap: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -187,26 +188,31 @@ def ranking(means: Sequence[Row], rows: Sequence[Row]) -> list[str]:
 
 def estimate(entry: Entry, values: Mapping[str, Any], metric: str, runs: RunVariance = ONE_RUN) -> Estimate:
     """Estimate the score of a metric from an entry's values, in clusters if its documents form some."""
-    found = _Values.of(values)
-    array, clusters = _scores_of(found.array, metric), _clusters(entry, found.keys)
-    return stats.mean_estimate(array, clusters, bounded=METRICS[metric].bounded, runs=runs)
+    found = _Values.of(entry, values)
+    array = _scores_of(found.array, metric)
+    return stats.mean_estimate(array, found.clusters, bounded=METRICS[metric].bounded, runs=runs)
 
 
 def difference(entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, Any], metric: str) -> Difference | None:
     """Estimate the score of `values` minus that of `baseline` over their common keys; None if they have none."""
-    return _difference(entry, _Values.of(values), _Values.of(baseline), metric)
+    return _difference(_Values.of(entry, values), _Values.of(entry, baseline), metric)
 
 
 @dataclass(frozen=True)
 class _Values:
-    """Return a measure's values as an array, with their keys."""
+    """An entry's values of a measure as an array, with their keys and clusters."""
 
+    entry: Entry
     keys: list[str]
     array: _Array
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> _Values:
-        return cls(list(values), np.array(list(values.values()), float))
+    def of(cls, entry: Entry, values: Mapping[str, Any]) -> _Values:
+        return cls(entry, list(values), np.array(list(values.values()), float))
+
+    @cached_property
+    def clusters(self) -> _Array | None:
+        return _clusters(self.entry, self.keys)
 
     def at(self, keys: list[str]) -> _Array:
         if keys == self.keys:
@@ -215,18 +221,17 @@ class _Values:
         return self.array[[places[key] for key in keys]]
 
 
-def _difference(
-    entry: Entry, values: _Values, baseline: _Values, metric: str, runs: RunVariance = ONE_RUN
-) -> Difference | None:
-    keys = values.keys
-    if keys != baseline.keys:
+def _difference(values: _Values, baseline: _Values, metric: str, runs: RunVariance = ONE_RUN) -> Difference | None:
+    keys, same = values.keys, values.keys == baseline.keys
+    if not same:
         others = set(baseline.keys)
         keys = [key for key in keys if key in others]
     if not keys:
         return None
     ours, theirs = (_scores_of(one.at(keys), metric) for one in (values, baseline))
     of = METRICS[metric]
-    found = stats.paired_difference(ours, theirs, _clusters(entry, keys), bounded=of.bounded, runs=runs)
+    clusters = values.clusters if same else _clusters(values.entry, keys)
+    found = stats.paired_difference(ours, theirs, clusters, bounded=of.bounded, runs=runs)
     return found if of.higher_is_better else replace(found, won=found.lost, lost=found.won)
 
 
@@ -314,7 +319,8 @@ class _Comparabilities:
 
     def values(self, model: str, measure: Measure) -> _Values:
         if (model, measure) not in self._values:
-            self._values[model, measure] = _Values.of(self.entries[model].values(measure))
+            entry = self.entries[model]
+            self._values[model, measure] = _Values.of(entry, entry.values(measure))
         return self._values[model, measure]
 
 
@@ -344,7 +350,7 @@ def _pair(
         return replace(pair, why_not=(*found.differences, *differing))
     runs = entry.run_variance(measure) + base.run_variance(measure)
     ours, theirs = compared.values(model, measure), compared.values(other, measure)
-    paired = _difference(entry, ours, theirs, measure[0], runs)
+    paired = _difference(ours, theirs, measure[0], runs)
     if paired is None:
         return replace(pair, why_not=(note("no-common-score", baseline=other),))
     about_measure = differing or tuple(judge_notes(entry, measure))

@@ -22,7 +22,7 @@ from mera_ru_tasks.logs import sidecar
 from mera_ru_tasks.logs.find import TaskLog, as_mapping
 from mera_ru_tasks.logs.reader import NOTHING, BrokenLine, LogCheck, LogReader, Measure, Sample
 from mera_ru_tasks.logs.rescore import check_responses, prefix_of
-from mera_ru_tasks.scoring.metrics import METRICS, STRICT
+from mera_ru_tasks.scoring.metrics import METRICS, STRICT, whole_groups
 from mera_ru_tasks.scoring.score import reference_digest
 from mera_ru_tasks.secrets import secrets_in, without
 

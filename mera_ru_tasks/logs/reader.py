@@ -20,7 +20,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import PHRASE, benchmark_of_task
 from mera_ru_tasks.issues import Issue, RunError
-from mera_ru_tasks.logs.find import TaskLog
+from mera_ru_tasks.logs.find import TaskLog, as_mapping
 from mera_ru_tasks.paths import bounded_lines, open_regular
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_groups
 from mera_ru_tasks.textutil import quoted, read_json

@@ -74,8 +74,8 @@ def right(comparison, model, filter_name=STRICT):
     return {
         f"{entry.task}/{answer.doc['meta']['id']}"
         for entry in comparison.entries
-        for answer in entry.answers.values()
-        if entry.model == model and answer.scores[("exact_match", filter_name)]
+        for key, answer in entry.answers.items()
+        if entry.model == model and entry.scores[("exact_match", filter_name)][key]
     }
 
 

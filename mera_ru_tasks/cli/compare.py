@@ -262,8 +262,8 @@ def power(
         typer.Option(
             min=0.0,
             max=1.0,
-            help="The share of documents on which the models succeed or fail together, as far as their accuracies "
-            "allow.",
+            help="The share of documents on which one model's outcome decides the other's. On the rest, the models are "
+            "independent and agree by chance.",
         ),
     ] = 0.5,
     icc: Annotated[

@@ -39,7 +39,8 @@ function fixed(value, digits = 3) {
 
 const counted = (number) => number.toLocaleString(page.language);
 const signed = (value) => (value < 0 ? "" : "+") + fixed(value);
-const interval = (estimate) => `[${fixed(estimate.low)}; ${fixed(estimate.high)}]`;
+// Where the decimal sign is a comma, a comma cannot separate two numbers, too.
+const interval = (estimate) => `[${fixed(estimate.low)}${page.language === "ru" ? ";" : ","} ${fixed(estimate.high)}]`;
 const probability = (value) => (value < 0.001 ? "< " + fixed(0.001) : "= " + fixed(value));
 
 function shorten(text, most) {

@@ -1,1 +1,1 @@
-"""Make a leaderboard submission from logs (`pack`), and check any archive (`check`), by the same `rules`."""
+"""Pack logs into a leaderboard submission (`pack`) and check any archive (`check`) by the same `rules`."""

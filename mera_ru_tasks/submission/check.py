@@ -1,4 +1,4 @@
-"""Check a submission archive from any tool as the leaderboard's scorer would."""
+"""Check a submission archive as the leaderboard's scorer does. Any tool may have created the archive."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from mera_ru_tasks.submission import rules
 from mera_ru_tasks.submission.rules import LOGS, is_log_of, name_ids, task_error
 from mera_ru_tasks.textutil import quoted, read_json
 
-# Limits far above any real submission: what all entries unpack to, what one entry that is parsed as a whole unpacks to,
-# the size of the list of entries, and how often one entry may be smaller when packed.
+# Limits far above any real submission: the unpacked size of all entries, the unpacked size of an entry that is parsed
+# as a whole, the size of the list of entries, and the compression ratio of an entry.
 _LARGEST_TOTAL = 1 << 30
 _LARGEST_LIST = 4 << 20
 _LARGEST_PACKED = 16 << 20
@@ -38,7 +38,7 @@ _RESULTS = re.compile(r"(^|/)results[^/]*\.json$")
 _FORM = '{"data": {"test": [{"outputs": "…", "meta": {"id": 1}}, …]}}'
 
 Responses = Mapping[int, str]
-# What zipfile raises for an entry that it cannot unpack; RuntimeError for an encrypted one and an unknown compression.
+# The exceptions that zipfile raises if it cannot unpack an entry. RuntimeError: encryption or an unknown compression.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, UnicodeError)
 
 
@@ -47,9 +47,9 @@ class Checked:
     """The contents and issues of an archive.
 
     Attributes:
-        responses: the readable responses by file name and id.
-        issues: errors, for which the scorer or this package would refuse the archive; warnings, on missing tasks and on
-            logs; and notes on what was not checked.
+        responses: the readable responses, by file name and id.
+        issues: the issues found. For an error, the scorer or this package refuses the archive. Warnings concern missing
+            tasks and logs. Notes list what was not checked.
     """
 
     responses: Mapping[str, Responses]
@@ -61,8 +61,9 @@ def check_archive(file: Path, data: Path | None = None, tasks: Sequence[str] = (
 
     Args:
         file: the archive.
-        data: a folder with the data; default as in `rules.expected_rows`.
-        tasks: custom tasks that it must answer. By default it may hold any of the twelve tasks of MERA Text 2.0.
+        data: the data folder; see `rules.expected_rows` for the default.
+        tasks: the custom tasks that the archive must contain. By default, the archive may contain any of the twelve
+            tasks of MERA Text 2.0.
 
     Raises:
         SubmissionError: the file is not a zip archive.
@@ -111,42 +112,40 @@ def _scan_all(archive: zipfile.ZipFile) -> Iterator[Issue]:
             with contextlib.suppress(SubmissionError):
                 yield from _scan_all(open_archive(content or b"", LOGS))
         elif not entry.is_dir():
-            with contextlib.suppress(RunError, OSError):  # said by the other checks
+            with contextlib.suppress(RunError, OSError):  # other checks report this
                 yield from scan(entry.filename, _lines(archive, entry.filename))
 
 
 def _unknown(title: str) -> Benchmark:
-    """Return a placeholder for a task with only a known name."""
+    """Return a placeholder for a task of which only the name is known."""
     return Benchmark(title, title, None, (title.lower(),), (), (), None, {})
 
 
 def _unknown_task(task: str) -> Issue:
-    message = f"it contains no results log that describes {task!r} as a custom task"
+    message = f"no results file in the archive describes {task!r} as a custom task"
     return task_error("unknown-task", task, LOGS, message, _REPACK)
 
 
 def _check_set(titles: Sequence[str]) -> Iterator[Issue]:
-    """Check that an archive holds the twelve tasks of MERA Text 2.0, or at least one of them."""
+    """Warn if tasks of MERA Text 2.0 are missing from an archive; yield an error if all of them are missing."""
     missing = ", ".join(title for title in rules.SIZES if title not in titles)
     if not titles:
-        message = f"it contains no task files; their names are {missing}, each with `.json`"
-        hint = "For an archive of custom tasks, name them with --task."
+        message = f"it contains no task files. Their names are {missing}, each followed by `.json`"
+        hint = "For an archive of custom tasks, add --task for each of them."
         yield Issue("no-tasks", "error", "archive", message, hint)
     elif missing:
         message = f"it contains {len(titles)} of the {len(rules.SIZES)} tasks of MERA Text 2.0; missing: {missing}"
-        hint = (
-            "MERA's tools call such an archive incomplete. `mera-ru submit RUN --into FILE` adds tasks to an archive."
-        )
+        hint = "MERA's tools report such an archive as incomplete. To add tasks, run `mera-ru submit RUN --into FILE`."
         yield Issue("missing-task", "warning", "archive", message, hint)
 
 
 def _as_warning(issue: Issue) -> Issue:
-    """Return an issue in the logs, which the scorer does not read, as a warning."""
+    """Convert an issue into a warning. Issues in logs are warnings because the scorer does not read logs."""
     return replace(issue, severity="warning")
 
 
 def _custom(logs: bytes | None, task: str) -> Benchmark | None:
-    """Return a custom task's dataset, from the configuration in the archive's results logs."""
+    """Return a custom task's dataset from the configuration in the archive's results files, or None."""
     try:
         archive = open_archive(logs or b"", LOGS)
     except SubmissionError:
@@ -157,17 +156,17 @@ def _custom(logs: bytes | None, task: str) -> Benchmark | None:
             configs = as_mapping(as_mapping(read_json(content or b"{}")).get("configs"))
             if benchmark := benchmark_of_config(task, as_mapping(configs.get(task))):
                 return benchmark
-        except ValueError:  # not JSON, or settings that describe no task
+        except ValueError:  # not JSON, or not the settings of a custom task
             continue
     return None
 
 
 def open_archive(content: bytes | BinaryIO, name: str) -> zipfile.ZipFile:
-    """Open a zip archive of a plausible size; raise SubmissionError for any other file."""
+    """Open a zip archive. Raise SubmissionError if the file is too large or is not a zip archive."""
     stream = io.BytesIO(content) if isinstance(content, bytes) else content
     try:
         stream.seek(-min(stream.seek(0, io.SEEK_END), 1 << 17), io.SEEK_END)
-        # The end of an archive states the size of its list of entries; a list of any size would be read into memory.
+        # zipfile reads the list of entries into memory, so its size is checked first. The end of the archive states it.
         end = stream.read().rpartition(b"PK\x05\x06")[2]
         if len(end) >= 12 and int.from_bytes(end[8:12], "little") > _LARGEST_LIST:
             raise SubmissionError(f"{name} has more entries than any real submission. {_REPACK}")
@@ -177,30 +176,30 @@ def open_archive(content: bytes | BinaryIO, name: str) -> zipfile.ZipFile:
             raise SubmissionError(f"{name} unpacks to {total >> 20} MiB, more than any real submission. {_REPACK}")
         return archive
     except (zipfile.BadZipFile, UnicodeDecodeError, RuntimeError) as error:
-        # zipfile raises the last two for a broken name and for an unknown version of the format.
+        # zipfile raises UnicodeDecodeError for a broken name and RuntimeError for an unknown version of the format.
         raise SubmissionError(f"{name} is not a zip archive ({error}). {_REPACK}") from error
 
 
 def check_names(archive: zipfile.ZipFile, files: Sequence[str]) -> Iterator[Issue]:
-    """Check that entry names are unique, stay inside the archive, and are spelled as the scorer expects."""
+    """Check that entry names are unique, that they lie inside the archive, and that the scorer recognizes them."""
     wanted = {*files, LOGS}
     names = Counter(entry.filename for entry in archive.infolist() if not entry.is_dir())
     for name, count in names.items():
         if count > 1:
-            message = f"the archive contains it {count} times"
+            message = f"the archive contains {count} entries with this name"
             yield task_error("duplicate-entry", "archive", repr(name), message, _REPACK)
         if _escapes(name):
-            yield task_error("escaping-name", "archive", repr(name), "its path leaves the archive", _REPACK)
+            yield task_error("escaping-name", "archive", repr(name), "its path points outside the archive", _REPACK)
         base = name.replace("\\", "/").rpartition("/")[2]
         near = {known.lower(): known for known in wanted}.get(base.lower())
         if name not in wanted and near and near not in names:
-            message = f"it must be called {near} and must not be in a folder"
+            message = f"its name must be {near}, without a folder"
             yield task_error("wrong-name", "archive", repr(name), message, _REPACK)
 
 
 def scan(name: str, lines: Iterable[bytes]) -> Iterator[Issue]:
-    """Warn about secrets and folders of a user in a file of an archive, which becomes public; name no value."""
-    # A task's file holds responses, in which settings such as `api_key` may be part of the answer.
+    """Warn about secrets and user folders in an archived file, which becomes public. Warnings do not quote values."""
+    # In a task's file, settings such as `api_key` may be part of a response, so only tokens are searched for.
     search = secrets_in if SAMPLES_NAME.fullmatch(_base(name)) or is_results_log(name) else tokens_in
     secrets: set[str] = set()
     folders: set[str] = set()
@@ -209,11 +208,11 @@ def scan(name: str, lines: Iterable[bytes]) -> Iterator[Issue]:
         secrets.update(search(text))
         folders.update(_USER_FOLDER.findall(text))
     if secrets:
-        message = f"it seems to contain keys, tokens or passwords ({len(secrets)} different ones)"
+        message = f"it seems to contain keys, tokens or passwords (number of different values: {len(secrets)})"
         yield Issue("possible-secret", "warning", name, message, "Remove them before you publish the archive.")
     if folders:
-        message = f"it names folders of a user ({len(folders)} different ones)"
-        yield Issue("user-folder", "warning", name, message, "Check that the archive may show this user's name.")
+        message = f"it contains paths of user folders (number of different folders: {len(folders)})"
+        yield Issue("user-folder", "warning", name, message, "Check that the user's name may become public.")
 
 
 _USER_FOLDER = re.compile(r"(?<![\w.])(?:/home/|/Users/|[A-Z]:\\{1,4}Users\\{1,4})[\w.-]+")
@@ -229,11 +228,11 @@ def _escapes(name: str) -> bool:
 
 
 def read_entry(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | None, list[Issue]]:
-    """Read an entry; on failure, return None and add an issue."""
+    """Return the content of an entry, or None and an issue if the entry cannot be read."""
     try:
         entry = archive.getinfo(name)
     except KeyError:
-        return None, [task_error("missing-entry", task, name, "it is not in the archive", _REPACK)]
+        return None, [task_error("missing-entry", task, name, "the archive does not contain this file", _REPACK)]
     if issue := _oversized(entry, task, entry.file_size > LARGEST_FILE):
         return None, [issue]
     try:
@@ -245,7 +244,7 @@ def read_entry(archive: zipfile.ZipFile, name: str, task: str) -> tuple[bytes | 
 
 
 def _oversized(entry: zipfile.ZipInfo, task: str, is_large: bool = False) -> Issue | None:
-    """Return an issue for an entry that is larger than any real one."""
+    """Return an issue for an entry that is larger than in any real submission, or None."""
     bomb = entry.file_size > _LARGEST_PACKED and entry.file_size > _HIGHEST_RATIO * entry.compress_size
     if not (is_large or bomb):
         return None
@@ -254,7 +253,7 @@ def _oversized(entry: zipfile.ZipInfo, task: str, is_large: bool = False) -> Iss
 
 
 def _lines(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
-    """Yield the lines of an entry without unpacking all of it; raise RunError if it cannot be unpacked."""
+    """Yield the lines of an entry without unpacking the whole entry. Raise RunError if unpacking fails."""
     entry = archive.getinfo(name)
     if issue := _oversized(entry, name):
         raise RunError(str(issue))
@@ -266,17 +265,19 @@ def _lines(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 
 
 def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[Issue]]:
-    """Check one task's file; return its responses by id."""
+    """Check a task's file. Return its responses by id, and the issues found."""
     try:
-        parsed = read_json(content.decode("utf-8"))  # the scorer refuses a byte-order mark
+        parsed = read_json(content.decode("utf-8"))  # not utf-8-sig, because the scorer rejects a byte order mark
     except ValueError as error:
-        return {}, [task_error("invalid-json", task, name, f"it is not valid JSON in UTF-8 ({error})", _REPACK)]
+        return {}, [task_error("invalid-json", task, name, f"not valid JSON in UTF-8 ({error})", _REPACK)]
     data = parsed.get("data") if isinstance(parsed, Mapping) else None
     rows = data.get("test") if isinstance(data, Mapping) else None
     if not isinstance(rows, list):
-        return {}, [task_error("wrong-form", task, name, f"it does not have the form {_FORM}", _REPACK)]
+        return {}, [task_error("wrong-form", task, name, f"its content does not have the format {_FORM}", _REPACK)]
     if len(rows) > _MOST_ROWS:
-        return {}, [task_error("wrong-form", task, name, f"it has {len(rows):,} entries, more than any task", _REPACK)]
+        return {}, [
+            task_error("wrong-form", task, name, f"it contains {len(rows):,} entries, more than any task has", _REPACK)
+        ]
     responses: dict[int, str] = {}
     issues: list[Issue] = []
     for number, row in enumerate(rows, start=1):
@@ -285,7 +286,7 @@ def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[I
         if identity is None:
             code, message = "missing-id", f"entry {number} has no integer `meta.id`"
         elif identity in responses:
-            code, message = "duplicate-id", f"id {identity} occurs twice, the second time in entry {number}"
+            code, message = "duplicate-id", f"entry {number} repeats id {identity}"
         elif "outputs" not in row:
             code, message = "missing-outputs", f"id {identity} (entry {number}) has no `outputs`"
         elif not isinstance(row["outputs"], str):
@@ -300,7 +301,7 @@ def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[I
 
 
 def _check_logs(content: bytes, responses: Mapping[str, Responses], benchmarks: Sequence[Benchmark]) -> Iterator[Issue]:
-    """Warn about incomplete logs, and about logs whose responses differ from the archive's."""
+    """Warn about missing logs, and about logs whose responses differ from those of the archive."""
     try:
         logs = open_archive(content, LOGS)
     except SubmissionError as error:
@@ -309,12 +310,12 @@ def _check_logs(content: bytes, responses: Mapping[str, Responses], benchmarks: 
     names = [entry.filename for entry in logs.infolist() if not entry.is_dir()]
     for name in names:
         if _escapes(name):
-            yield task_error("escaping-name", LOGS, repr(name), "its path leaves the archive", _REPACK)
+            yield task_error("escaping-name", LOGS, repr(name), "its path points outside the archive", _REPACK)
     samples = [name for name in names if re.search(r"(^|/)samples_[^/]*\.jsonl?$", name)]
     results = [name for name in names if _RESULTS.search(name)]
     for kind, found in (("samples_TASK_DATE.jsonl", samples), ("results_DATE.json", results)):
         if not found:
-            yield Issue("missing-logs", "warning", LOGS, f"it holds no log {kind}", _REPACK)
+            yield Issue("missing-logs", "warning", LOGS, f"it contains no log with the name {kind}", _REPACK)
     for benchmark in benchmarks:
         given = responses.get(f"{benchmark.title}.json")
         own = [name for name in samples if is_log_of(task_of_samples(name), benchmark)]
@@ -323,20 +324,21 @@ def _check_logs(content: bytes, responses: Mapping[str, Responses], benchmarks: 
 
 
 def is_results_log(name: str) -> bool:
-    """Return True for the name of a results log."""
+    """Return True if the name is that of a results file."""
     return _RESULTS.search(name) is not None
 
 
 def task_of_samples(name: str) -> str:
-    """Return the task in the name of a sample log; empty for any other file."""
+    """Return the task from the name of a sample log, or an empty string for any other file."""
     match = SAMPLES_NAME.fullmatch(_base(name))
     return match["task"] if match else ""
 
 
 def _compare(logs: zipfile.ZipFile, names: Sequence[str], given: Responses, benchmark: Benchmark) -> Iterator[Issue]:
-    """Compare responses with a task's sample logs, except for outer white space, which MERA's packer removes.
+    """Compare responses with those in a task's sample logs.
 
-    Neither the filter nor the log matters: each filter repeats the same responses, and any log may hold a response.
+    Leading and trailing white space is ignored, because MERA's packer removes it. The lines of every filter and every
+    log are used: each filter repeats the same responses, and any log may contain a response.
     """
     logged: dict[int, set[str]] = defaultdict(set)
     location = f"{LOGS}: {', '.join(names)}"
@@ -350,8 +352,8 @@ def _compare(logs: zipfile.ZipFile, names: Sequence[str], given: Responses, benc
             return
     other = [identity for identity, response in given.items() if response.strip() not in logged.get(identity, ())]
     if other:
-        message = f"other responses than in the log: {name_ids(other)}"
+        message = f"the responses to {name_ids(other)} differ from those in the log"
         yield task_error("other-responses", benchmark.title, location, message, _REPACK)
     if left := logged.keys() - given.keys():
-        message = f"in the log, but not answered: {name_ids(left)}"
+        message = f"the log contains {name_ids(left)}, but the task's file does not"
         yield task_error("unanswered-ids", benchmark.title, location, message, _REPACK)

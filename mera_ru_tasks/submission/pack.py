@@ -1,8 +1,9 @@
-"""Pack a submission: choose the logs, read and check the responses, write the archive.
+"""Pack a submission: choose the logs, read and check the responses, and write the archive.
 
-The archive holds `TITLE.json` for each task, `{"data": {"test": [{"outputs": "the response", "meta": {"id": 1}}, …]}}`,
-and `logs_public.zip` with the sample and results logs of the same runs. The same logs give the same bytes: entries are
-sorted and have a fixed time.
+The archive contains a file `TITLE.json` for each task, with the content
+`{"data": {"test": [{"outputs": "the response", "meta": {"id": 1}}, …]}}`. It also contains `logs_public.zip` with the
+sample logs and results files of the same runs. Entries are sorted and have a fixed time, so the same logs always give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Answers:
 
     Attributes:
         benchmark: the benchmark.
-        log: the log that holds the responses.
-        samples: the sample of each document, by its `meta.id`.
+        log: the log that contains the responses.
+        samples: the samples by the `meta.id` of their document.
     """
 
     benchmark: Benchmark
@@ -59,7 +60,7 @@ class Answers:
 
     @property
     def empty(self) -> list[int]:
-        """Return the ids with an empty response."""
+        """Return the ids of documents with an empty response."""
         return [identity for identity, sample in self.samples.items() if not sample.response.strip()]
 
     @property
@@ -69,7 +70,7 @@ class Answers:
 
 
 def benchmarks_of(logs: Sequence[TaskLog], tasks: Sequence[str]) -> Sequence[Benchmark]:
-    """Return the datasets that a submission answers: those of the custom `tasks`, else the leaderboard's.
+    """Return the datasets of a submission: those of the custom `tasks`, or else the leaderboard's.
 
     Raises:
         RunError: a task has no log or is not a custom task.
@@ -81,15 +82,15 @@ def _custom(logs: Sequence[TaskLog], task: str) -> Benchmark:
     found = [log for log in newest(logs) if log.task == task]
     if not found:
         names = ", ".join(sorted({log.task for log in logs}))
-        raise RunError(f"There is no log of the task {task!r}. There are logs of: {names}.")
+        raise RunError(f"There is no log of the task {task!r}. The tasks with logs are: {names}.")
     benchmark = benchmark_of_config(task, found[0].config)
     if benchmark is None:
         location = (
-            found[0].run.results_file or f"{found[0].run.results_name}, which is not in the folder of {found[0].file},"
+            found[0].run.results_file or f"{found[0].run.results_name}, which is missing next to {found[0].file},"
         )
         raise RunError(
-            f"{location} does not say that {task!r} is a custom task. --task names only custom tasks; without it the "
-            "leaderboard's tasks are packed."
+            f"{location} does not describe {task!r} as a custom task. Use --task only for custom tasks. Without it, "
+            "the leaderboard's tasks are packed."
         )
     return benchmark
 
@@ -97,28 +98,30 @@ def _custom(logs: Sequence[TaskLog], task: str) -> Benchmark:
 def choose(
     logs: Sequence[TaskLog], benchmarks: Sequence[Benchmark] = LEADERBOARD, model: str | None = None
 ) -> dict[str, TaskLog]:
-    """Choose the newest log of the task of each benchmark.
+    """Choose the newest log for each benchmark.
 
     Args:
         logs: the logs found.
         benchmarks: the benchmarks to submit.
-        model: the model whose logs to use; required only if there are several.
+        model: the model to submit. Required only if the logs belong to several models.
 
     Returns:
-        By the benchmark's name, which is the task's name; a benchmark without a log is absent.
+        The logs by task name, without benchmarks that have no log.
 
     Raises:
-        RunError: the logs do not contain the model, or contain several models and none was named.
+        RunError: there is no log of `model`, or the logs belong to several models and `model` is None.
     """
     names = {benchmark.name for benchmark in benchmarks}
     usable = [log for log in logs if log.task in names]
     models = sorted({log.run.model for log in usable})
     if model is not None and models and model not in models:
-        raise RunError(f"There is no log of the model {model!r}. There are logs of: {', '.join(map(repr, models))}.")
+        raise RunError(
+            f"There is no log of the model {model!r}. The models with logs are: {', '.join(map(repr, models))}."
+        )
     if model is None and len(models) > 1:
         raise RunError(
-            f"The logs belong to several models: {', '.join(map(repr, models))}. A submission has one model: choose it "
-            "with --model, or give only its folder."
+            f"The logs belong to several models: {', '.join(map(repr, models))}. A submission has one model: select "
+            "it with --model, or pass only its folder."
         )
     return {log.task: log for log in newest(log for log in usable if model is None or log.run.model == model)}
 
@@ -126,30 +129,28 @@ def choose(
 def missing_tasks(
     logs: Sequence[TaskLog], benchmarks: Sequence[Benchmark], chosen: Mapping[str, TaskLog]
 ) -> Iterator[Issue]:
-    """Yield an error for each benchmark without a log, with the logs that cannot replace it."""
+    """Yield an error for each benchmark without a log. Name the logs of its other tasks, which cannot replace it."""
     for benchmark in benchmarks:
         if benchmark.name in chosen:
             continue
         others = {log.task for log in logs if (known := benchmark_of_task(log.task)) and known[0] is benchmark}
         refused = "; ".join(f"the log of `{task}` cannot replace it: {rules.why_not(task)}" for task in sorted(others))
         message = "there is no log of this task" + (f" ({refused})" if refused else "")
-        hint = (
-            f"Run lm-eval with `--tasks {benchmark.name} --log_samples --output_path DIR` and add DIR to the command."
-        )
+        hint = f"Run lm-eval with `--tasks {benchmark.name} --log_samples --output_path DIR` and pass DIR as well."
         yield task_error("missing-task", benchmark.name, f"{benchmark.title}.json", message, hint)
 
 
 def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Issue]]:
-    """Read the responses of one task, and check each line.
+    """Read the responses of one task and check each line.
 
-    Only the lines of one filter are read: those of the others repeat the same responses.
+    Only the lines of the strict filter are used, because the lines of other filters repeat the same responses.
     """
     samples: dict[int, Sample] = {}
     issues: list[Issue] = []
     sampled: list[tuple[int, str]] = []
     responses = read_responses(log)
     for issue in responses.issues:
-        # A missing results file is an error of rules.check_log.
+        # rules.check_log reports a missing results file as an error.
         if issue.severity != "note" and issue.code != "no-results-file":
             issues.append(task_error(issue.code, log.task, issue.location, issue.message, issue.hint))
     for sample in (one for one in responses.samples if one.filter == STRICT):
@@ -162,27 +163,25 @@ def read_answers(benchmark: Benchmark, log: TaskLog) -> tuple[Answers, list[Issu
             continue
         if identity in samples:
             message = f"id {identity} is already in {samples[identity].location}"
-            hint = "Each id may occur once: name the log of one run, as lm-eval wrote it."
+            hint = "Each id may occur only once. Pass the unchanged log of a single run."
             issues.append(task_error("duplicate-id", log.task, sample.location, message, hint))
             continue
         if benchmark in LEADERBOARD and (setting := rules.sampling(sample.generation)):
             sampled.append((identity, setting))
         if LONE_SURROGATE.search(sample.response):
-            message = f"the response to id {identity} contains half a character (a lone surrogate)"
-            hint = "Run again, or correct this response in the log."
+            message = f"the response to id {identity} contains an incomplete character (a lone surrogate)"
+            hint = "Rerun the evaluation, or correct this response in the log."
             issues.append(task_error("lone-surrogate", log.task, sample.location, message, hint))
         samples[identity] = sample
     if not samples:
-        message = f"it has no lines of the filter `{STRICT}`"
+        message = f"it contains no lines of the filter `{STRICT}`"
         issues.append(
             task_error("missing-filter", log.task, log.file, message, "Run the task as this package defines it.")
         )
     if sampled:
         ids = name_ids(identity for identity, _ in sampled)
-        hint = (
-            "The leaderboard requires greedy generation: run again without do_sample and temperature in --gen_kwargs."
-        )
-        message = f"sampled, not greedy ({sampled[0][1]}): {ids}"
+        hint = "The leaderboard requires greedy generation. Rerun without do_sample and temperature in --gen_kwargs."
+        message = f"the responses to {ids} were sampled ({sampled[0][1]})"
         issues.append(task_error("sampled", log.task, log.file, message, hint))
     return Answers(benchmark, log, samples), issues
 
@@ -192,15 +191,18 @@ class Draft:
     """A submission before it is written.
 
     Attributes:
-        answers: the tasks' responses, in the leaderboard's order.
-        issues: errors, and notes for the user.
+        answers: the responses of each task, in leaderboard order.
+        issues: the errors, and notes for the user.
     """
 
     answers: Sequence[Answers]
     issues: Sequence[Issue]
 
     def stopped_by(self, partial: bool) -> list[Issue]:
-        """Return the errors that prevent writing. With `partial`, ignore missing parts unless nothing is left."""
+        """Return the errors that prevent writing the archive.
+
+        With `partial`, missing tasks and responses do not prevent it, unless no task is left.
+        """
         stopping = errors(self.issues)
         if partial and self.answers:
             return [issue for issue in stopping if issue.code not in rules.INCOMPLETE_CODES]
@@ -214,12 +216,12 @@ def prepare(
 
     Args:
         logs: the logs found (see `logs.find.find_logs`).
-        model: the model to submit, if there are several.
-        data: a folder with the data, to check ids and questions against.
-        tasks: custom tasks to pack instead of the leaderboard's.
+        model: the model to submit. Required only if the logs belong to several models.
+        data: the data folder against which ids and questions are checked.
+        tasks: custom tasks to pack instead of the leaderboard's tasks.
 
     Raises:
-        RunError: a log is invalid, or there are several models and none is named.
+        RunError: a log is invalid, or the logs belong to several models and `model` is None.
         DataError: the data are missing or invalid.
     """
     benchmarks = benchmarks_of(logs, tasks)
@@ -253,19 +255,20 @@ def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> 
     taken = list(chosen.values())
     older = [log.task for log in taken if sum(o.task == log.task and o.run.model == log.run.model for o in logs) > 1]
     if older:
-        hint = "To use an older run, name its log files."
-        yield _note("newest-taken", ", ".join(older), "there are several runs; the newest is used", hint)
+        hint = "To use an older run, pass its log files."
+        yield _note("newest-taken", ", ".join(older), "there are several runs, of which the newest is used", hint)
     for task in sorted({log.task for log in logs} - {log.task for log in taken}):
         if reason := rules.why_not(task):
             yield _note("task-left-out", task, f"left out, because {reason}")
     for run in {log.run.results_file: log.run for log in taken}.values():
         if changed := parse_arguments(run.config.get("gen_kwargs")):
             text = (
-                ", ".join(f"{name}={value}" for name, value in public_settings(changed).items()) or "with other names"
+                ", ".join(f"{name}={value}" for name, value in public_settings(changed).items())
+                or "with private settings"
             )
-            hint = "Check that no answers are cut off, for example by a small max_gen_toks."
+            hint = "Check that these settings, such as a small max_gen_toks, do not truncate answers."
             yield _note("gen-kwargs", str(run.results_file), f"the run used --gen_kwargs {text}", hint)
-        message = "the packed copy holds only the settings that readers need; it leaves out the machine's description"
+        message = "the packed copy contains only the settings that readers need, without the description of the machine"
         if names := _left_out(run):
             message += f" and {names}"
         yield _note("left-out", str(run.results_file), message)
@@ -275,7 +278,7 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected])
     for part in answers:
         if empty := part.empty:
             message = f"{len(empty)} of {len(part.samples)} responses are empty ({name_ids(empty)}) and score 0"
-            hint = "Many empty responses suggest a stop string, a small max_gen_toks or an API that failed."
+            hint = "The cause may be a stop string, a small max_gen_toks or a failing API."
             yield _note("empty-responses", part.benchmark.title, message, hint)
     if referenced := [part.benchmark.title for part in answers if part.referenced]:
         message = "the logs contain reference answers, which become public with the submission"
@@ -285,21 +288,24 @@ def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected])
 
 
 def build(answers: Sequence[Answers]) -> bytes:
-    """Return the archive of these tasks' answers with their logs."""
+    """Return an archive with the responses of these tasks and their logs."""
     return _zip({**_task_files(answers), LOGS: lambda: _zip(_logs(answers))})
 
 
 def build_into(file: Path, answers: Sequence[Answers]) -> tuple[bytes, list[Issue]]:
-    """Return an archive with these tasks' answers and all other files of an existing archive, byte for byte.
+    """Return a copy of an existing archive to which these tasks are added.
 
-    Answers and sample logs of the same tasks in the existing archive are replaced.
+    Responses and sample logs of the same tasks are replaced. All other files stay byte for byte the same.
 
     Args:
-        file: the existing archive, from any tool.
-        answers: the answers to add.
+        file: the existing archive. Any tool may have created it.
+        answers: the responses to add.
+
+    Returns:
+        The archive, and warnings about its other files.
 
     Raises:
-        SubmissionError: the existing archive cannot be read, or has unusable names.
+        SubmissionError: the existing archive cannot be read, or names in it are invalid.
     """
     base = check.open_archive(read_bounded(file, _LARGEST_ARCHIVE), str(file))
     titles = [part.benchmark.title for part in answers]
@@ -335,7 +341,7 @@ def _entries(archive: zipfile.ZipFile, file: Path) -> dict[str, Callable[[], byt
 
 
 def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Answers]) -> Iterator[Issue]:
-    """Warn if the logs of the other tasks name a different model: a leaderboard row is one system."""
+    """Warn if logs of other tasks belong to a different model. A leaderboard row describes one model."""
     own = {public_name(part.log.run.model) for part in answers}
     for name, read in logs.items():
         if not check.is_results_log(name):
@@ -352,7 +358,7 @@ def _other_models(logs: Mapping[str, Callable[[], bytes]], answers: Sequence[Ans
 
 
 def write(archive: bytes, file: Path) -> None:
-    """Write the archive to a new file; raise OutputError if the file exists or cannot be written."""
+    """Write the archive to a new file. Raise OutputError if the file exists or cannot be written."""
     write_whole(file, archive)
 
 
@@ -364,7 +370,7 @@ def _answers_json(answers: Answers) -> bytes:
 
 
 def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
-    """Return the logs under names made from task and date, since file names may hold private text."""
+    """Return the logs by new names made of task and date, because the original names may contain private text."""
     entries: dict[str, Callable[[], bytes]] = {}
     owners: dict[str, Path] = {}
     for part in answers:
@@ -380,8 +386,8 @@ def _logs(answers: Sequence[Answers]) -> dict[str, Callable[[], bytes]]:
         for name, (file, content) in files.items():
             if owners.setdefault(name, file) != file:
                 raise SubmissionError(
-                    f"{file} and {owners[name]} belong to two runs with the same timestamp, so their names would "
-                    "collide in the archive. Name the logs of one run."
+                    f"{file} and {owners[name]} belong to two runs with the same timestamp, so they would have the "
+                    "same name in the archive. Pass the logs of one run."
                 )
             entries[name] = content
     return entries
@@ -406,21 +412,21 @@ def _public_samples(log: TaskLog, secrets: Collection[str]) -> bytes:
 def _encoded(content: Any, indent: int | None = None) -> bytes:
     try:
         return json.dumps(content, ensure_ascii=False, indent=indent).encode()
-    except UnicodeEncodeError:  # half a character, which only JSON can express
+    except UnicodeEncodeError:  # lone surrogates can be escaped in JSON, but not encoded in UTF-8
         return json.dumps(content, indent=indent).encode()
 
 
-# The fields of a sample besides our metrics. `bypass` is lm-eval's metric after --predict_only.
+# The fields of a sample, besides this package's metrics. `bypass` is lm-eval's metric in a --predict_only run.
 _SAMPLE_FIELDS = frozenset(
     "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash target_hash bypass".split()
 )
-# The fields of lm-eval's results that describe the whole run, and those with an entry for each task.
+# The fields of lm-eval's results file for the whole run, and those with an entry for each task.
 _RUN_FIELDS = (
     "date", "git_hash", "lm_eval_version", "transformers_version", "model_source", "fewshot_as_multiturn",
     "total_evaluation_time_seconds",
 )  # fmt: skip
 _TASK_PARTS = ("versions", "n-shot", "higher_is_better", "n-samples", "task_hashes")
-# The arguments of the run and of a task.
+# The arguments of the run, and the settings of a task.
 _ARGUMENTS = ("model", "limit", "predict_only", "random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
 _TASK_FIELDS = (
     "task", "output_type", "test_split", "fewshot_split", "num_fewshot", "repeats", "doc_to_text", "description",
@@ -430,7 +436,7 @@ _TASK_METADATA = ("version", SHOTS, METADATA)
 
 
 def _public_results(run: Run, tasks: Collection[str]) -> bytes:
-    """Return a results file with only the settings and scores that a reader of these tasks needs."""
+    """Return a results file with only the settings and scores of these tasks that readers need."""
     results, config = run.results, run.config
     content: dict[str, Any] = {name: results[name] for name in _RUN_FIELDS if name in results}
     for name in ("system_instruction", "chat_template"):
@@ -464,7 +470,7 @@ def _public_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _left_out(run: Run) -> str:
-    """Return the names of the arguments that are not packed; empty if all are."""
+    """Return the names of the arguments that are not packed, or an empty string if all are packed."""
     names = [
         f"--{option} {name}"
         for option in ("model_args", "gen_kwargs")
@@ -475,7 +481,7 @@ def _left_out(run: Run) -> str:
 
 
 def _zip(entries: Mapping[str, Callable[[], bytes]]) -> bytes:
-    """Pack entries sorted by name; create each content only when it is written, to save memory."""
+    """Pack the entries in order of their names. To save memory, create each content only when it is written."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(entries):

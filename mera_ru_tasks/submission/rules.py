@@ -1,12 +1,12 @@
-"""Define the required contents of a submission and the run settings that the leaderboard fixes.
+"""Define the required contents and run settings of a submission.
 
-Rows of the leaderboard are comparable only if nothing differs but the model:
+Rows of the leaderboard are comparable only if they differ in nothing but the model:
 
-- The tasks are `enantiosemy`, `riddles_closed` and `russian_regions`: a prefilled prompt is a different prompt, the
-  shots are public, and the sample data belong to this package.
-- Zero-shot: the prompts describe the answer's format, so no example is needed, and the tasks use none by default.
-- Greedy generation: a sampled answer differs from run to run, so the best of several could be chosen.
-- One model and one set of settings for all tasks: a row of the leaderboard is one system.
+- A submission contains the tasks `enantiosemy`, `riddles_closed` and `russian_regions`. Their variants are not
+  accepted: prefilled prompts are different prompts, the shots are public, and the sample data belong to this package.
+- Runs are zero-shot. The prompts describe the answer format, so no examples are needed.
+- Generation is greedy. Sampled responses differ from run to run, so the best of several runs could be submitted.
+- All tasks use the same model and settings, because a row of the leaderboard describes one model.
 """
 
 from __future__ import annotations
@@ -28,91 +28,89 @@ from mera_ru_tasks.secrets import secrets_in, without
 # The archive entry with the logs.
 LOGS = "logs_public.zip"
 
-# The tasks of MERA Text 2.0, which name the archive's files, and their numbers of test rows.
+# The tasks of MERA Text 2.0 and their numbers of test rows. Each task's file in the archive has the task's name.
 _OTHER_SIZES = {
     "Characters": 640, "GorillaHard": 1169, "Humor": 600, "IFHardBench": 1260, "LIMUR": 423, "NewReasoning": 370,
     "RUBIN": 783, "SAGE": 1000, "SOB-Hard": 825,
 }  # fmt: skip
 SIZES = dict(sorted((_OTHER_SIZES | {one.title: sum(one.test_size.values()) for one in LEADERBOARD}).items()))
 
-# Issues about missing parts; the rest can still be packed.
+# The codes of issues about missing tasks and responses. With --partial, the rest can be packed.
 INCOMPLETE_CODES = frozenset(
     {"missing-task", "missing-entry", "missing-ids", "other-size", "limited-run", "missing-lines", "missing-documents"}
 )
 
 
 def is_log_of(task: str, benchmark: Benchmark) -> bool:
-    """Return True if a log's task is this benchmark, under this package's name or MERA's (`riddles`)."""
+    """Return True if a log's task belongs to this benchmark, by this package's name or MERA's name (`riddles`)."""
     return task.lower() in benchmark.folders
 
 
 def task_error(code: str, task: str, location: object, message: str, hint: str) -> Issue:
-    """Return an error in a task's part of a submission."""
+    """Return an error that concerns one task of a submission."""
     return Issue(code, "error", f"{task}: {location}", message, hint)
 
 
 def why_not(task: str) -> str:
-    """Return why the leaderboard does not accept this task; empty if it does."""
+    """Return the reason why the leaderboard does not accept a task, or an empty string if it does."""
     known = benchmark_of_task(task)
     if known is None:
-        return "it is not one of these benchmarks"
+        return "it does not belong to these benchmarks"
     benchmark, variants = known
     if "rank" in variants:
-        return "it ranks options, so it has no responses"
+        return "it ranks options and has no responses"
     if "sample" in variants:
-        return "it runs the package's own sample data"
+        return "it uses the package's sample data"
     if "shots" in variants:
-        return "it runs the public shots, not the test set"
+        return "it uses the public shots instead of the test set"
     if "prefill" in variants:
-        return "its prompts end with a prefilled `Ответ:`, unlike the leaderboard's"
-    return "" if benchmark in LEADERBOARD else "it is for diagnosis, outside the leaderboard"
+        return "its prompts end with a prefilled `Ответ:`, unlike those of the leaderboard"
+    return "" if benchmark in LEADERBOARD else "it is a diagnostic task outside the leaderboard"
 
 
 def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Issue]:
-    """Check that a task's results file exists, without a limit and, for the leaderboard, without shots.
+    """Check that a task's run has a results file and no limit and, for the leaderboard, no shots.
 
     Args:
         log: the task's log.
-        benchmark: the benchmark that it answers.
-        answered: the number of documents in the log. lm-eval counts only documents with a score, and a test set with
-            closed answers has none.
+        benchmark: the benchmark of the task.
+        answered: the number of documents in the log. The results file cannot be used for it: lm-eval counts only scored
+            documents, and a test set without public answers has none.
     """
     if log.run.results_file is None:
         yield task_error(
             "missing-results", log.task, log.file,
-            f"its results file, {log.run.results_name}, is not in the same folder",
-            "The submission needs it for the run's settings: put it back, or run again.",
+            f"the results file {log.run.results_name} is not in the same folder",
+            "The submission needs the settings in this file. Restore it, or rerun the evaluation.",
         )  # fmt: skip
         return
     location = str(log.run.results_file)
     if log.num_fewshot != 0 and benchmark in LEADERBOARD:
         yield task_error(
             "few-shot", log.task, location, f"`n-shot` is {log.num_fewshot!r}, not 0",
-            "The leaderboard is zero-shot: run again without --num_fewshot.",
+            "The leaderboard is zero-shot. Rerun without --num_fewshot.",
         )  # fmt: skip
     limit = log.run.config.get("limit")
     if limit is not None:
-        yield task_error(
-            "limited-run", log.task, location, f"the run used --limit {limit}", "Run again without --limit."
-        )
+        yield task_error("limited-run", log.task, location, f"the run used --limit {limit}", "Rerun without --limit.")
     elif log.size is not None and answered < log.size:
         yield task_error(
             "limited-run", log.task, log.file, f"it contains only {answered} of the task's {log.size} documents",
-            "Run again without --samples; if the run did not use it, the log is incomplete: copy it again.",
+            "If the run used --samples, rerun without it. Otherwise, the log is incomplete; copy it again.",
         )  # fmt: skip
 
 
 def sampling(generation: Mapping[str, Any]) -> str:
-    """Return the setting that makes generation non-greedy, as text; empty if generation is greedy."""
+    """Return the setting that enables sampling, such as `temperature=1`, or an empty string for greedy generation."""
     if generation.get("do_sample"):
         return f"do_sample={generation['do_sample']}"
     temperature = generation.get("temperature")
-    # API models use the temperature regardless of do_sample.
+    # API models use the temperature whatever the value of do_sample.
     return f"temperature={temperature}" if temperature not in (None, 0) else ""
 
 
 def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Issue]:
-    """Check that all tasks used the same model and settings as the first log."""
+    """Check that all tasks used the same model and settings."""
     if not logs:
         return
     first, wanted = logs[0], _whose(logs[0])
@@ -124,7 +122,7 @@ def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Issue]:
             yield task_error(
                 "other-setting", log.task, log.run.results_file or log.file,
                 f"{name} is {here}, but {there} in {first.task} ({first.run.results_file or first.file})",
-                "All tasks of a submission need the same settings: run one of the two again, or name other logs.",
+                "All tasks of a submission need the same settings. Rerun one of the two tasks, or pass other logs.",
             )  # fmt: skip
 
 
@@ -143,8 +141,8 @@ class Expected:
 
     Attributes:
         benchmark: the benchmark.
-        location: the file or hub split with the rows; empty if no data were found.
-        rows: the rows by `meta.id`; None if no data were found.
+        location: the file or hub split that contains the rows, or an empty string if no data were found.
+        rows: the rows by `meta.id`, or None if no data were found.
     """
 
     benchmark: Benchmark
@@ -153,18 +151,18 @@ class Expected:
 
     @property
     def size(self) -> int | None:
-        """Return the number of test rows according to the card; None for a custom dataset, which has no card."""
+        """Return the number of test rows in the data card, or None for a custom dataset, which has no card."""
         is_custom = self.benchmark not in LEADERBOARD and bool(self.benchmark.formats)
         return None if is_custom else SIZES.get(self.benchmark.title)
 
 
 def expected_rows(benchmark: Benchmark, data: Path | None = None) -> Expected:
-    """Find the test rows without downloading: in `data`, MERA_RU_DATA or the cache of `datasets`.
+    """Find the test rows in `data`, in MERA_RU_DATA or in the cache of `datasets`. Nothing is downloaded.
 
-    For a custom dataset, use the folder that its task names, if it exists on this machine.
+    For a custom dataset, use the folder in the task's settings if that folder exists on this machine.
 
     Raises:
-        DataError: a local folder is named, but its data are missing or invalid.
+        DataError: the data in a local folder are missing or invalid.
     """
     if benchmark.path and not expanded(benchmark.path).is_dir():
         benchmark = replace(benchmark, path=None)
@@ -179,42 +177,42 @@ def note_unchecked(unchecked: Sequence[Expected]) -> Issue:
     """Return a note about benchmarks whose data were not found."""
     names = ", ".join(expected.benchmark.title for expected in unchecked)
     counted = "only counted" if unchecked[0].size is not None else "not checked"
-    hint = "To check each id, give the data with --data DIR or MERA_RU_DATA."
+    hint = "To check each id, pass the data with --data DIR or set MERA_RU_DATA."
     return Issue("ids-unchecked", "note", names, f"no data were found, so ids were {counted}", hint)
 
 
 def check_ids(ids: Collection[int], expected: Expected, task: str, location: str) -> Iterator[Issue]:
-    """Check that all test ids and no others are answered."""
+    """Check that the ids are exactly those of the test rows."""
     if expected.rows is None:
         if expected.size is not None and len(ids) != expected.size:
             yield task_error(
                 "missing-ids" if len(ids) < expected.size else "foreign-ids", task, location,
-                f"{len(ids)} ids are answered; {expected.benchmark.title} has {expected.size}",
-                "Run the whole test set again, without --limit and --samples.",
+                f"it contains {len(ids)} responses, but {expected.benchmark.title} has {expected.size} test rows",
+                "Rerun the whole test set without --limit and --samples.",
             )  # fmt: skip
         return
     if missing := expected.rows.keys() - ids:
         yield task_error(
             "missing-ids", task, location,
-            f"not answered: {name_ids(missing)} of {expected.location} ({len(missing)} of {len(expected.rows)})",
-            "Run the whole test set again, without --limit and --samples.",
+            f"responses are missing for {len(missing)} of the {len(expected.rows)} rows in {expected.location}: "
+            f"{name_ids(missing)}", "Rerun the whole test set without --limit and --samples.",
         )  # fmt: skip
     if foreign := set(ids) - expected.rows.keys():
         yield task_error(
-            "foreign-ids", task, location, f"not in {expected.location}: {name_ids(foreign)}",
-            "Run on the test set that you submit, or give the data of the run with --data.",
+            "foreign-ids", task, location, f"{expected.location} does not contain {name_ids(foreign)}",
+            "Run the test set that you submit, or pass the data of the run with --data.",
         )  # fmt: skip
     if expected.size is not None and len(expected.rows) != expected.size:
         yield task_error(
-            "other-size", task, expected.location, f"it has {len(expected.rows)} rows; according to its card "
-            f"{expected.benchmark.title} has {expected.size}", "Give the whole test set with --data or MERA_RU_DATA.",
+            "other-size", task, expected.location, f"it has {len(expected.rows)} rows, but the data card of "
+            f"{expected.benchmark.title} says {expected.size}", "Pass the whole test set with --data or MERA_RU_DATA.",
         )  # fmt: skip
 
 
 def check_questions(
     docs: Mapping[int, Mapping[str, Any]], expected: Expected, task: str, location: str
 ) -> Iterator[Issue]:
-    """Check that the run's documents have the same texts as the expected rows."""
+    """Check that the instructions and inputs of the run's documents equal those of the expected rows."""
     rows = expected.rows or {}
     other = [
         identity
@@ -224,13 +222,13 @@ def check_questions(
     if other:
         yield task_error(
             "other-questions", task, location,
-            f"run with a different instruction or inputs than in {expected.location}: {name_ids(other)}",
-            "Run again on these data, or give the data of the run with --data.",
+            f"the instruction or inputs differ from those in {expected.location} for {name_ids(other)}",
+            "Rerun on these data, or pass the data of the run with --data.",
         )  # fmt: skip
 
 
 def name_ids(ids: Iterable[int], most: int = 10) -> str:
-    """List ids in words, with ranges, at most `most` of them: `ids 1 to 5, 9, 12 and 3 more`."""
+    """List ids and ranges of ids, at most `most` of both, for example `ids 1 to 5, 9, 12 and 3 more`."""
     ranges: list[list[int]] = []
     for number in sorted(ids):
         if ranges and ranges[-1][1] + 1 == number:

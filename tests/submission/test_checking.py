@@ -48,8 +48,8 @@ def drop_logs(prefix: str) -> Callable[[dict[str, bytes]], None]:
 
 # How the archive is changed; the issue's code and what it must name.
 BAD_ARCHIVES: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
-    "a folder": (move("Riddles.json", "sub/Riddles.json"), "wrong-name", "called Riddles.json"),
-    "another case": (move("Riddles.json", "riddles.JSON"), "wrong-name", "called Riddles.json"),
+    "a folder": (move("Riddles.json", "sub/Riddles.json"), "wrong-name", "must be Riddles.json"),
+    "another case": (move("Riddles.json", "riddles.JSON"), "wrong-name", "must be Riddles.json"),
     "a name that leads out": (put("../x", b""), "escaping-name", "'../x'"),
     "an absolute name": (put("/etc/x", b""), "escaping-name", "'/etc/x'"),
     "a Windows name": (put("C:\\x", b""), "escaping-name", "x'"),
@@ -63,10 +63,10 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
     "no data": (put("Riddles.json", b"{}"), "wrong-form", "Riddles.json"),
     "no test": (put("Riddles.json", b'{"data": []}'), "wrong-form", "Riddles.json"),
     "test as an object": (put("Riddles.json", b'{"data": {"test": {}}}'), "wrong-form", "Riddles.json"),
-    "no rows": (put("Riddles.json", b'{"data": {"test": []}}'), "missing-ids", "(500 of 500)"),
-    "a missing id": (edit_rows(lambda rows: rows.pop(3)), "missing-ids", "(1 of 500)"),
+    "no rows": (put("Riddles.json", b'{"data": {"test": []}}'), "missing-ids", "500 of the 500 rows"),
+    "a missing id": (edit_rows(lambda rows: rows.pop(3)), "missing-ids", "1 of the 500 rows"),
     "an id twice": (edit_rows(lambda rows: rows.append(rows[3])), "duplicate-id", "entry 501"),
-    "a foreign id": (edit_rows(lambda rows: rows[3]["meta"].update(id=999)), "foreign-ids", "test.json: id 999."),
+    "a foreign id": (edit_rows(lambda rows: rows[3]["meta"].update(id=999)), "foreign-ids", "not contain id 999."),
     "an id as text": (edit_rows(lambda rows: rows[3]["meta"].update(id="4")), "missing-id", "entry 4"),
     "an id as truth value": (edit_rows(lambda rows: rows[3]["meta"].update(id=True)), "missing-id", "entry 4"),
     "no meta": (edit_rows(lambda rows: rows[3].pop("meta")), "missing-id", "entry 4"),
@@ -94,7 +94,7 @@ def test_a_bad_archive_is_refused_whoever_made_it(case, good, data, mera_ru, tmp
 # What the scorer does not read, or does without.
 TOLERATED: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
     "a missing task": (lambda entries: entries.pop("Riddles.json"), "missing-task", "Riddles"),
-    "other responses than logged": (edit_rows(lambda rows: rows[3].update(outputs="x")), "other-responses", "id 4."),
+    "other responses than logged": (edit_rows(lambda rows: rows[3].update(outputs="x")), "other-responses", "id 4 "),
     "no logs": (lambda entries: entries.pop("logs_public.zip"), "missing-entry", "logs_public.zip"),
     "logs that are no zip": (put("logs_public.zip", b"x"), "damaged-entry", "logs_public.zip"),
     "no sample logs": (drop_logs("samples_"), "missing-logs", "samples_TASK_DATE.jsonl"),
@@ -165,7 +165,7 @@ def test_without_data_a_submission_is_counted(good, mera_ru, tmp_path):
     entries = dict(good)
     edit_rows(lambda rows: rows.pop(3))(entries)
     (tmp_path / "bad.zip").write_bytes(pack(entries))
-    assert "499 ids are answered; Riddles has 500" in mera_ru("submit", "--check", "bad.zip").out
+    assert "it contains 499 responses, but Riddles has 500 test rows" in mera_ru("submit", "--check", "bad.zip").out
 
 
 def test_an_entry_twice_or_damaged_is_refused(good, mera_ru, tmp_path):
@@ -173,7 +173,7 @@ def test_an_entry_twice_or_damaged_is_refused(good, mera_ru, tmp_path):
     with zipfile.ZipFile(stream, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("Riddles.json", good["Riddles.json"])
     (tmp_path / "twice.zip").write_bytes(stream.getvalue())
-    assert "the archive contains it 2 times" in mera_ru("submit", "--check", "twice.zip").out
+    assert "the archive contains 2 entries with this name" in mera_ru("submit", "--check", "twice.zip").out
     whole = bytearray(pack(good))
     middle = len(whole) // 3
     whole[middle : middle + 200] = bytes(200)

@@ -149,7 +149,8 @@ def test_one_of_several_models_can_be_named(logs, data, mera_ru, tmp_path):
     outcome = mera_ru("submit", logs, "--model", "org/other")
     assert outcome.status == 0 and "of 'org/other' from" in outcome.out
     assert (
-        "There are logs of: 'org/other', 'org/scripted'" in mera_ru("submit", logs, "--model", "x", "-o", "x.zip").err
+        "The models with logs are: 'org/other', 'org/scripted'"
+        in mera_ru("submit", logs, "--model", "x", "-o", "x.zip").err
     )
 
 
@@ -161,7 +162,8 @@ def test_the_newest_run_is_taken_unless_files_are_named(logs, mera_ru, tmp_path)
     outcome = mera_ru("submit", logs)
     assert outcome.status == 0 and OTHER_DATE not in outcome.out
     assert (
-        "Note: enantiosemy, riddles_closed, russian_regions: there are several runs; the newest is used" in outcome.out
+        "Note: enantiosemy, riddles_closed, russian_regions: there are several runs, of which the newest is used"
+        in outcome.out
     )
     older = mera_ru("submit", *folder.glob(f"samples_*{OTHER_DATE}.jsonl"), "-o", "older.zip")
     assert older.status == 0 and older.out.count(f"{OTHER_DATE}.jsonl") == 3
@@ -170,7 +172,7 @@ def test_the_newest_run_is_taken_unless_files_are_named(logs, mera_ru, tmp_path)
 def test_data_that_are_not_the_whole_test_set_are_no_measure(short, mera_ru, tmp_path):
     part = write_data(tmp_path / "part", rows_per_type=5)
     outcome = mera_ru("submit", short, "--data", part)
-    assert outcome.status == 1 and "it has 5 rows; according to its card Riddles has 500" in outcome.out
+    assert outcome.status == 1 and "it has 5 rows, but the data card of Riddles says 500" in outcome.out
 
 
 def test_the_tasks_are_put_into_an_archive_with_the_others(good, short, data, mera_ru, tmp_path):

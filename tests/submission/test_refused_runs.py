@@ -63,11 +63,11 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
     ),
     "a missing id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, lambda row: None)),
-        "missing-ids", "riddles_closed", ("samples_riddles_closed_", "id 12 of", "(1 of 500)"), True,
+        "missing-ids", "riddles_closed", ("samples_riddles_closed_", "id 12.", "1 of the 500 rows"), True,
     ),
     "many missing ids": (
         lambda logs: rewrite(logs, "enantiosemy", lambda row: row if row["doc_id"] % 2 and row["doc_id"] > 9 else None),
-        "missing-ids", "enantiosemy", ("ids 1 to 11, 13, 15, 17", "and 238 more of", "(258 of 506)"), True,
+        "missing-ids", "enantiosemy", ("ids 1 to 11, 13, 15, 17", "and 238 more", "258 of the 506 rows"), True,
     ),
     "documents not run": (
         lambda logs: edit_results(logs, lambda results: results["n-samples"]["enantiosemy"].update(original=507)),
@@ -83,7 +83,7 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
     ),
     "a foreign id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_id(9012))),
-        "foreign-ids", "riddles_closed", ("/Riddles/test.json: id 9012", "--data"), False,
+        "foreign-ids", "riddles_closed", ("/Riddles/test.json does not contain id 9012", "--data"), False,
     ),
     "a document without id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_id("12"))),
@@ -91,7 +91,7 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
     ),
     "another question": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_inputs)),
-        "other-questions", "riddles_closed", ("test.json: id 12.",), False,
+        "other-questions", "riddles_closed", ("test.json for id 12.",), False,
     ),
     "no lines of a filter of ours": (
         lambda logs: rewrite(logs, "riddles_closed", lambda row: {**row, "filter": "none"}),
@@ -111,11 +111,11 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
     ),
     "sampled answers": (
         lambda logs: rewrite(logs, "enantiosemy", sampled),
-        "sampled", "enantiosemy", ("do_sample=True): ids 1 to 506", "--gen_kwargs"), False,
+        "sampled", "enantiosemy", ("ids 1 to 506 were sampled (do_sample=True)", "--gen_kwargs"), False,
     ),
     "a temperature": (
         lambda logs: rewrite(logs, "enantiosemy", only_id(3, warm)),
-        "sampled", "enantiosemy", ("(temperature=0.3): id 3",), False,
+        "sampled", "enantiosemy", ("id 3 were sampled (temperature=0.3)",), False,
     ),
     "other generation settings": (
         lambda logs: move_to_other_run(logs, lambda results: results["config"].update(gen_kwargs={"max_gen_toks": 9})),
@@ -198,7 +198,7 @@ REAL = {
     "sampling": (
         {"gen_kwargs": "do_sample=true,temperature=0.5", "limit": 3},
         ["riddles_closed"],
-        "(do_sample=True): ids 1 to 3",
+        "ids 1 to 3 were sampled (do_sample=True)",
     ),
     "samples": (
         {"samples": {"riddles_closed": [0, 4]}},

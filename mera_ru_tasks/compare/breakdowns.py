@@ -1,4 +1,4 @@
-"""Break scores down by type, prompt, number of correct letters or accepted answers, filter, and set of riddles."""
+"""Break scores down by type, prompt, number of correct letters or accepted answers, filter and set of riddles."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ OPENNESS = "open_minus_closed"
 
 @dataclass(frozen=True)
 class Slice:
-    """`exact_match` of one model on a part of a task.
+    """The `exact_match` of one model on a subset of a task.
 
     Attributes:
         task: the task.
-        by: the property by which documents are divided.
-        part: the part's name: a number, or `TYPE.PROMPT` for prompts.
-        detail: the prompt's template; empty for other parts.
+        by: the property that splits the task into subsets.
+        part: the subset's name: a number, or `TYPE.PROMPT` if `by` is the prompt.
+        detail: the prompt's template if `by` is the prompt, otherwise empty.
         filter: the filter.
         model: the model's label.
         score: the score.
-        chance: the part's chance level.
+        chance: the chance level of the subset.
     """
 
     task: str
@@ -56,9 +56,9 @@ class Slice:
 class Spread:
     """The best minus the worst score of a model over the prompts of one type.
 
-    Each prompt is used for different documents, so scores also vary by chance. `p` is the share of random
-    distributions of the correct answers over the prompts that spread at least as much. `sd` is the standard deviation
-    between the prompts' scores.
+    Each prompt has its own documents, so the scores also vary by chance. `p` is the p-value of a permutation test: the
+    share of random assignments of correct answers to prompts that have at least this spread. `sd` is the standard
+    deviation of the scores between prompts.
     """
 
     task: str
@@ -72,12 +72,12 @@ class Spread:
 
 @dataclass(frozen=True)
 class Gap:
-    """A difference within one model.
+    """A difference between two scores of one model.
 
     Attributes:
         task: the task.
-        kind: `FORMAT` for flexible-extract minus strict-match; `OPENNESS` for riddles_open minus riddles_closed.
-        filter: the filter; empty for `FORMAT`.
+        kind: `FORMAT` for flexible-extract minus strict-match, `OPENNESS` for riddles_open minus riddles_closed.
+        filter: the filter. Empty for `FORMAT`.
         model: the model's label.
         value: the difference.
     """
@@ -90,7 +90,7 @@ class Gap:
 
 
 def template_of(doc: Mapping[str, Any]) -> str:
-    """Return the prompt's template: the instruction with the inputs that belong to it."""
+    """Return the template of a document's prompt: the instruction, including the inputs that are part of the prompt."""
     blocks = {name: doc["inputs"].get(name) for name in PROMPT_BLOCKS}
     text: str = doc["instruction"]
     for name, block in blocks.items():
@@ -103,11 +103,11 @@ Part = tuple[str, str]
 
 
 def slices(entries: Sequence[Entry], docs: Mapping[str, Mapping[str, Any]], levels: ChanceLevels) -> list[Slice]:
-    """Break one task's `exact_match` down by every property that divides its documents, in both filters.
+    """Break the `exact_match` of a task down by every property that splits the task, for both filters.
 
     Args:
-        entries: the models' answers.
-        docs: their documents by hash.
+        entries: the answers of each model.
+        docs: the documents by hash.
         levels: the chance levels over these documents.
     """
     found = []
@@ -123,7 +123,7 @@ def _slices(
     entry: Entry, by: str, part_of: Mapping[str, Part | None], filter: str, levels: ChanceLevels
 ) -> list[Slice]:
     if entry.is_unverified(("exact_match", filter)):
-        return []  # only whole scores are marked in the tables
+        return []  # the tables of breakdowns cannot mark a score
     values = entry.values(("exact_match", filter))
     parts: dict[Part, dict[str, float]] = defaultdict(dict)
     for key, value in values.items():
@@ -140,7 +140,10 @@ def _slices(
 
 
 def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Part | None]]:
-    """Return each document's part (or None), by every property that divides a task into two or more parts."""
+    """Return, for each property that splits the task, a mapping from document hash to subset.
+
+    A document without the property maps to None. Properties with a single subset are left out.
+    """
 
     def kind(doc: Mapping[str, Any]) -> int:
         found = first.type_of(doc)
@@ -152,7 +155,7 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
     for template in sorted(set(templates.values())):
         count[template[0]] += 1
         numbers[template] = count[template[0]]
-    # In a custom dataset every row may have its own instruction, so a breakdown would say nothing.
+    # In a custom dataset, every row may have its own instruction. A breakdown by prompt would then be meaningless.
     templates_are_shared = first.benchmark is not None or 2 * len(numbers) <= len(docs)
 
     def letters(doc: Mapping[str, Any]) -> Part | None:
@@ -201,7 +204,7 @@ def format_gaps(entries: Sequence[Entry]) -> list[Gap]:
 
 
 def open_gaps(entries: Sequence[Entry]) -> list[Gap]:
-    """Return riddles_open minus riddles_closed for each model that ran both in the same variant."""
+    """Return riddles_open minus riddles_closed for each model that ran the same variant of both tasks."""
     found: dict[tuple[str, tuple[str, ...]], dict[str, Entry]] = defaultdict(dict)
     for entry in entries:
         known = benchmark_of_task(entry.task)

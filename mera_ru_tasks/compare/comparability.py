@@ -1,6 +1,6 @@
-"""Decide whether two runs of a task may be compared document by document, and say what differs between them.
+"""Decide whether two runs of a task can be compared document by document, and report their differences.
 
-Two runs must share documents, prompts and settings. Two scores must also share their judge and their references.
+The runs must have the same documents, prompts and settings. Their scores must also have the same judge and references.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from mera_ru_tasks.logs.setting import shots_of
 from mera_ru_tasks.scoring.metrics import METRICS
 from mera_ru_tasks.secrets import comparable_settings, hidden
 
-# The parts of a task's configuration that shape its prompts, besides documents and shots.
+# The fields of a task's configuration that affect its prompts, in addition to documents and shots.
 _PROMPT_FIELDS = ("description", "doc_to_text", "fewshot_delimiter", "target_delimiter")
 
 
 @dataclass(frozen=True)
 class Comparability:
-    """The basis for comparing two entries.
+    """The result of checking whether two entries can be compared.
 
     Attributes:
-        documents: the hashes of the documents that both entries share.
-        differences: differences so large that the scores no longer compare the models alone.
-        notes: differences and unknown settings that do not prevent a comparison.
-        allowed: True if the two entries are compared.
+        documents: the hashes of the documents that both entries contain.
+        differences: the differences that prevent a comparison, unless `across_settings` is True.
+        notes: the differences and unknown settings that do not prevent a comparison.
+        allowed: True if the entries are compared.
         across_settings: True if the common documents are compared despite differences.
     """
 
@@ -43,19 +43,19 @@ class Comparability:
     across_settings: bool
 
     def allows(self, differences: Sequence[Issue]) -> bool:
-        """Return True if a measure is compared despite these differences (see `measure_differences`)."""
+        """Return True if a measure with these differences is compared (see `measure_differences`)."""
         return self.allowed and (self.across_settings or not differences)
 
 
 def comparability(entry: Entry, baseline: Entry, *, across_settings: bool = False) -> Comparability:
-    """Find what differs between two entries of one task.
+    """Find the differences between two entries of one task.
 
-    Documents are paired by lm-eval's document hash, and their prompt hashes must match too. Chat templates wrap the
-    same shots and question in different markup, so prompts that differ only in the template get a note.
+    Documents are paired by lm-eval's document hash. The prompts of a pair must be the same. If they differ only in the
+    markup of the chat template, the entries are compared with a note.
 
     Args:
-        entry: one model's answers.
-        baseline: another model's answers.
+        entry: the answers of one model.
+        baseline: the answers of the other model.
         across_settings: True to compare the common documents despite differences.
     """
     common = [key for key in baseline.answers if key in entry.answers]
@@ -97,7 +97,7 @@ def _setting_differences(entry: Entry, baseline: Entry) -> Iterator[Issue]:
 
 
 def _prompt_settings(log: TaskLog) -> dict[str, Any]:
-    """Return the settings that shape a run's prompts, keyed by note code; None for an unknown setting."""
+    """Return the settings that affect a run's prompts, by note code. The value of an unknown setting is None."""
     return {
         "version": log.version,
         "shots": log.num_fewshot,
@@ -108,13 +108,13 @@ def _prompt_settings(log: TaskLog) -> dict[str, Any]:
 
 
 def _turns(log: TaskLog) -> Any:
-    """Return True if shots are separate dialogue turns; None if there is no dialogue or the setting is unknown."""
+    """Return True if each shot is a dialogue turn, or None without a dialogue or if the setting is unknown."""
     results = log.run.results
     return results.get("fewshot_as_multiturn") if results.get("chat_template") is not None else None
 
 
 def _explain_prompts(differences: Sequence[Issue]) -> bool:
-    """Return True if one of the differences already explains different prompts."""
+    """Return True if one of the differences explains why the prompts differ."""
     names = {dict(one.values).get("name") for one in differences}
     return not names.isdisjoint(note(code) for code in ("shots", "seed", "turns", "system", "prompt-end"))
 
@@ -131,7 +131,7 @@ def _notes(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Iss
 
 
 def _differ_only_in_wrapping(entry: Entry, baseline: Entry, changed: Sequence[str]) -> bool:
-    """Return True if the prompts provably contain the same shots, surrounding text and question."""
+    """Return True if it is certain that the prompts contain the same shots, question and surrounding text."""
     shots = shots_of(entry.log)
     if shots is None or shots != shots_of(baseline.log):
         return False
@@ -146,7 +146,7 @@ def _holds_question(entry: Entry, key: str) -> bool:
 
 
 def prompt_text(prompt: str) -> str:
-    """Return the text of a prompt. For a chat API, the prompt is a JSON list of messages."""
+    """Return the text of a prompt. The prompt of a chat API is a JSON list of messages."""
     if not prompt.startswith("["):
         return prompt
     try:
@@ -165,19 +165,19 @@ def _brief(value: Any) -> Issue | str:
 
 
 def judge_of(entry: Entry, measure: Measure) -> Mapping[str, Any] | None:
-    """Return the judge of a measure (see `judge.config.identity`); None if there is none or it is unknown."""
+    """Return the judge of a measure (see `judge.config.identity`), or None if there is no judge or it is unknown."""
     return entry.judges.get(measure[1]) if METRICS[measure[0]].judged else None
 
 
 def measure_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
-    """Yield the differences that make a measure incomparable between two entries: the judge or the references."""
+    """Yield the differences in judge or references that prevent the comparison of two entries by a measure."""
     if METRICS[measure[0]].judged:
         yield from _judge_differences(entry, baseline, measure)
     yield from _reference_differences(entry, baseline, measure)
 
 
 def judge_notes(entry: Entry, measure: Measure) -> Iterator[Issue]:
-    """Yield a note that names the judge of a measure, if the measure has a known judge."""
+    """Yield a note with the judge of a measure if the judge is known."""
     if judge := judge_of(entry, measure):
         yield note("judged-by", judge=judge["model"], prompt=judge["prompt_version"])
 
@@ -200,7 +200,7 @@ def _text(value: Any) -> str:
 
 def _reference_differences(entry: Entry, baseline: Entry, measure: Measure) -> Iterator[Issue]:
     if measure not in entry.references and measure not in baseline.references:
-        return  # Both use the logged references, which belong to the paired documents.
+        return  # Both use the logged references. The documents are the same, so the references are, too.
     ours, theirs = (one.scores.get(measure, {}) for one in (entry, baseline))
     common = [key for key in ours if key in theirs]
     references = [(entry.reference(measure, key), baseline.reference(measure, key)) for key in common]

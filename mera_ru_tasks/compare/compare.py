@@ -1,4 +1,4 @@
-"""Compare runs and return the whole comparison as one object."""
+"""Compare runs and return the complete comparison as one object."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from mera_ru_tasks.textutil import suggest
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of runs, and its results.
+    """The results of comparing runs. Start with `verdicts`.
 
     Attributes:
-        models: the models' labels, the baseline first.
-        baseline: the model that the differences in rows refer to; None for a single model.
-        family: which pairs of models are compared, and how.
-        tasks: the tasks' names, in order.
-        entries: each model's answers to each task.
-        verdicts: the verdicts in words, one `Verdict` for each primary measure; start reading here.
-        primary: the primary measures: task (or the name of a mean), metric, filter. All other measures are exploratory.
+        models: the labels of the models, with the baseline first.
+        baseline: the model with which the rows are compared, or None for a single model.
+        family: the pairs of models to compare, and the rules of the comparison.
+        tasks: the names of the tasks in display order.
+        entries: the answers of each model to each task.
+        verdicts: the verdicts as sentences, with one `Verdict` for each primary measure.
+        primary: the primary measures, as (task or name of a mean, metric, filter). All other measures are exploratory.
         means: the means over tasks.
-        rows: the scores of the tasks. A row's `group` holds the letters of its significance groups, `pair` its
-            comparison with the baseline.
-        pairs: every compared pair of models in each measure of the tasks and the means (see `results.Pair`).
-        slices: `exact_match` on parts of the tasks.
-        spreads: the spread over prompts.
-        gaps: differences within models.
-        choices: notes on the logs that were selected.
+        rows: the scores of the tasks. A row's `group` contains the letters of its significance groups. Its `pair` is
+            the comparison with the baseline.
+        pairs: the pairs of models, for each measure of the tasks and the means (see `results.Pair`).
+        slices: `exact_match` on subsets of the tasks.
+        spreads: the spreads over prompts.
+        gaps: the differences between scores of the same model.
+        choices: notes on the selected logs.
         problems: notes on issues in the logs.
     """
 
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def family_note(self) -> Issue | None:
-        """Return a sentence on the comparisons behind the p-value correction; None for a single model."""
+        """Return a note on the comparisons for which p-values are corrected, or None for a single model."""
         if self.baseline is None:
             return None
         k = len(list(self.family.pairs(self.models)))
@@ -80,23 +80,23 @@ def compare_runs(
 ) -> Comparison:
     """Compare the models whose runs are under `paths`.
 
-    The runs must have been made with lm-eval's `--log_samples` and `--output_path`. The newest run of each model
-    and task is used. For example, `compare_runs([Path("results")], baseline="EleutherAI/pythia-1.4b").rows` lists all
-    scores.
+    The runs need lm-eval's options `--log_samples` and `--output_path`. The newest run of each model and task is used.
+    For example, `compare_runs([Path("results")], baseline="EleutherAI/pythia-1.4b").rows` contains all scores.
 
     Args:
         paths: lm-eval's output folders, folders of models in them, or log files.
-        names: the model's name for the runs of a path, instead of lm-eval's name.
-        baseline: the model that the others are compared with, by its name or label. By default all pairs are compared,
-            and the differences in rows refer to the first model of the first path.
-        across_settings: True to compare the common documents of runs despite different settings.
-        margin: call models equal if the interval of their difference lies within ± this (0 to 1); None for no margin.
-        pool: True to combine all runs of a model with the same settings into one row. By default only runs with
-            different sampling seeds are pooled; otherwise the newest run is used.
-        published: CSV files of published scores to compare with (see `select.read_published`).
+        names: the model names to use instead of lm-eval's, by path.
+        baseline: the name or label of the model with which the others are compared. By default, all pairs of models are
+            compared, and each row is compared with the first model of the first path.
+        across_settings: True to compare the common documents of runs that have different settings.
+        margin: the equivalence margin, from 0 to 1. Two models are equal if the interval of their difference lies
+            between −margin and +margin. None for no margin.
+        pool: True to pool all runs of a model with the same settings into one row. By default, only runs that differ in
+            their sampling seeds are pooled; of any other runs, the newest is used.
+        published: CSV files with published scores (see `select.read_published`).
 
     Raises:
-        RunError: no run is usable, `baseline` matches no model or several models, or a name fits several models.
+        RunError: no run is usable, `baseline` matches no model or several models, or a name belongs to several models.
     """
     loaded = load(paths, names or {}, across_settings=across_settings, pool_runs=pool)
     found_tasks = {entry.task for entry in loaded.entries}
@@ -117,7 +117,7 @@ def compare_runs(
         found = results.task_results(task, of_task, family, levels, [one for one in scores if one.task == task])
         rows += found.rows
         pairs += found.pairs
-        # An incomplete log may contain another task's documents, which would change this task's breakdowns.
+        # An incomplete log may contain documents of another task, which would distort the breakdowns.
         whole = [entry for entry in of_task if not entry.incomplete]
         docs = {key: answer.doc for entry in whole for key, answer in entry.answers.items()}
         slices += breakdowns.slices(whole, docs, levels) if docs else []
@@ -134,14 +134,14 @@ def compare_runs(
 
 
 def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
-    """Yield notes on models whose responses may be another model's: a shared cache, or identical responses."""
+    """Yield notes on models that share a response cache or have identical responses."""
     caches: dict[str, dict[str, None]] = {}
     responses: dict[tuple[str, int], dict[str, None]] = {}
     for entry in entries:
         if isinstance(cache := entry.log.run.config.get("use_cache"), str) and cache:
             caches.setdefault(cache, {})[entry.model] = None
         if any(RANKING in answer.extractions for answer in entry.answers.values()):
-            continue  # ranked options have no response
+            continue  # ranking tasks have no responses
         given = hash(tuple(sorted((key, answer.response) for key, answer in entry.answers.items())))
         responses.setdefault((entry.task, given), {})[entry.model] = None
     for models in caches.values():
@@ -156,10 +156,10 @@ def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
 
 
 def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """Return the primary measures: one for each task.
+    """Return the primary measures.
 
-    If every model has a mean strict exact match, it replaces the measures of the generation tasks. Ranking tasks have
-    no mean.
+    Each task has one. If every model has a mean of exact_match,strict-match, this mean replaces the measures of the
+    generation tasks. Ranking tasks have no mean.
     """
     of_means = [row for row in means if (row.metric, row.filter) == ("exact_match", STRICT)]
     all_have_it = {entry.model for entry in entries} <= {row.model for row in of_means}
@@ -177,7 +177,7 @@ def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]
 
 
 def _baseline(name: str, entries: Sequence[Entry], published: Sequence[PublishedScore]) -> str:
-    """Return the label for `name`, which may be a label, a model's full name or its last part."""
+    """Return the label of the model `name`: a label, a full name, or the last component of a name."""
     for meanings in (
         {entry.model for entry in entries if name == entry.model},
         {one.model for one in published if name in (one.model, one.model.removesuffix(MARK))},
@@ -187,13 +187,15 @@ def _baseline(name: str, entries: Sequence[Entry], published: Sequence[Published
         if len(meanings) == 1:
             return meanings.pop()
         if meanings:
-            raise RunError(f"--baseline {name} could be {' or '.join(map(repr, sorted(meanings)))}. Name one of these.")
+            raise RunError(
+                f"--baseline {name} matches several models. Use one of {', '.join(map(repr, sorted(meanings)))}."
+            )
     raise RunError(f"No runs of the model {name!r} (--baseline). {suggest(name, {one.model for one in entries})}")
 
 
 def _task_order(task: str) -> tuple[bool, tuple[str, ...], int, str]:
-    """Return a sort key: by variants, then in leaderboard order; custom tasks come last."""
+    """Return a sort key that orders tasks by variant and leaderboard position, with custom tasks last."""
     known = benchmark_of_task(task)
     order = [benchmark.name for benchmark in LEADERBOARD]
-    place = order.index(known[0].name) if known and known[0].name in order else len(order)
-    return known is None, known[1] if known else (), place, task
+    position = order.index(known[0].name) if known and known[0].name in order else len(order)
+    return known is None, known[1] if known else (), position, task

@@ -22,7 +22,7 @@ from mera_ru_tasks.textutil import in_json, printable, strict_json
 
 
 def to_data(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as plain data for JSON. No text in it reveals a folder of the user's machine."""
+    """Return a comparison as plain data for JSON. The data contain no folder names of the user's machine."""
     primary = set(comparison.primary)
     return {
         "made_by": f"mera-ru-tasks {__version__}",
@@ -128,7 +128,7 @@ def _difference(pair: Pair | None) -> dict[str, Any] | None:
 
 
 def _slice(part: Slice) -> dict[str, Any]:
-    """Return a slice without its prompt template, which many slices share."""
+    """Return a slice without the prompt template, which is exported only once."""
     fields = asdict(part)
     del fields["detail"]
     return fields
@@ -148,7 +148,7 @@ _COLUMNS = (
 
 
 def to_csv(comparison: Comparison) -> str:
-    """Return a comparison as CSV, one line for each number; the column `kind` gives its type."""
+    """Return a comparison as CSV, with one line for each result. The column `kind` contains the type of the result."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, _COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
@@ -200,12 +200,12 @@ def _csv_difference(found: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _no_formula(value: Any) -> Any:
-    """Prevent spreadsheets from running a hostile name as a formula."""
+    """Escape text that a spreadsheet would run as a formula."""
     return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@") else value
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Return a comparison as Markdown tables, the verdicts first."""
+    """Return a comparison as Markdown: the verdicts, the tables and the notes."""
     parts = [_markdown_list("Verdict", verdict_lines(comparison))] if comparison.verdicts else []
     heading = ""
     for table in tables(comparison):
@@ -232,12 +232,12 @@ def _markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape text for a Markdown table: no markup, no HTML, no new cell or line."""
+    """Escape text for a Markdown table so that it contains no markup, HTML, cell separators or line breaks."""
     return re.sub(r"([\\`*_{}\[\]<>|#~&])", r"\\\1", " ".join(text.split()))
 
 
 def to_latex(comparison: Comparison) -> str:
-    """Return the tables of scores as LaTeX, one `table` for each measure; they need the package booktabs."""
+    """Return the tables of scores as LaTeX, with one `table` for each measure. They need the booktabs package."""
     lines = ["% \\usepackage{booktabs}", *(f"% {_latex(line)}" for line in verdict_lines(comparison))]
     for table in main_tables(comparison):
         align = "l" * table.texts + "r" * (len(table.columns) - table.texts)
@@ -256,11 +256,11 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "−": "$-$", "–": "--", "†": r"\dag{}", "≈": r"$\approx$", "·": r"$\cdot$",
-    # LaTeX would parse a bracket at the start of a line as the argument of the preceding line break.
+    # LaTeX parses a bracket at the start of a line as an argument of the preceding line break.
     "[": "{[}", "]": "{]}",
 }  # fmt: skip
 
 
 def _latex(text: str) -> str:
-    """Escape text for LaTeX: no command, no new cell or line, no comment."""
+    """Escape text for LaTeX so that it contains no commands, comments, cell separators or line breaks."""
     return "".join(_LATEX.get(character, character) for character in printable(" ".join(text.split())))

@@ -1,4 +1,4 @@
-"""Load each model's answers to each task, and report issues instead of counting them as scores."""
+"""Load the answers of each model to each task, and report invalid data instead of scoring them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PREFILLED = "prefilled"
 
 @dataclass(frozen=True)
 class LoggedVerdict:
-    """A judge's verdict on an answer, from the log or a file next to it.
+    """A judge's verdict on an answer, from the log or from a judged file.
 
     Attributes:
-        judge: the judge's name; empty if it was asked during the run.
-        score: 0, 0.5 or 1; None if there is no verdict.
-        reason: the judge's reason, or why there is no verdict.
+        judge: the judge's name. Empty if the verdict was given during the run.
+        score: 0, 0.5 or 1, or None if there is no verdict.
+        reason: the judge's reason, or the reason why there is no verdict.
     """
 
     judge: str
@@ -49,9 +49,9 @@ class Answer:
     """One model's answer to one document.
 
     Attributes:
-        doc_id: the document's number in its split.
+        doc_id: the document's index in its split, starting at 0.
         doc: the document.
-        prompt: the prompt that the model was given.
+        prompt: the prompt that the model received.
         prompt_hash: lm-eval's hash of the prompt.
         generation: the generation settings.
         response: the model's response.
@@ -108,29 +108,29 @@ class Entry:
 
     @property
     def prefilled(self) -> bool:
-        """True if the prompts end with the marker."""
+        """True if the prompts end with a prefilled marker."""
         return bool(prefix_of(self.log))
 
     @cached_property
     def type_field(self) -> str | None:
-        """The `meta` field that holds a document's type; None if there are no types."""
+        """The `meta` field that contains a document's type, or None if the task has no types."""
         if self.benchmark:
             return self.benchmark.type_field
         name = as_mapping(self.log.config.get("dataset_kwargs")).get("mera_ru_type_field")
         return name if isinstance(name, str) else None
 
     def type_of(self, doc: Mapping[str, Any]) -> int | None:
-        """Return a document's type; None if there are no types."""
+        """Return a document's type, or None if the task has no types."""
         kind = doc["meta"].get(self.type_field) if self.type_field else None
         return kind if isinstance(kind, int) else None
 
     @property
     def measures(self) -> list[Measure]:
-        """Return the metrics and filters in which at least one answer has a score."""
+        """Return the (metric, filter) pairs for which at least one answer has a score."""
         return [measure for measure, parts in self.scores.items() if parts]
 
     def is_unverified(self, measure: Measure) -> bool:
-        """Return True if the log may lack responses behind a measure's scores, so that they must be marked."""
+        """Return True if a measure's scores must be marked because responses may be missing from the log."""
         # Judges see the responses of the strict filter.
         source = STRICT if METRICS[measure[0]].judged else measure[1]
         return any(source in entry.incomplete for entry in (self, *self.runs))
@@ -141,18 +141,18 @@ class Entry:
         return rescored[key] if key in rescored else reference_digest(self.answers[key].doc)
 
     def values(self, measure: Measure) -> Mapping[str, float]:
-        """Return a measure's values by unit: documents, or groups whose documents are all scored."""
+        """Return a measure's values by document, or for a group metric by group. Incomplete groups are left out."""
         if measure not in self._values:
             self._values[measure] = self._computed(measure)
         return self._values[measure]
 
     @cached_property
     def _values(self) -> dict[Measure, Mapping[str, float]]:
-        """Cached results of `values`: each comparison with the baseline needs them again."""
+        """The cached results of `values`. Each comparison of two models needs them again."""
         return {}
 
     def run_variance(self, measure: Measure) -> RunVariance:
-        """Return the variance of a measure between the pooled runs."""
+        """Return the variance between the pooled runs for a measure."""
         if not self.runs:
             return ONE_RUN
         keys = list(self.values(measure))
@@ -176,7 +176,7 @@ class Entry:
         return {_group_name(group): float(right) for group, right in whole_groups(parts.values()).items()}
 
     def counted(self, measure: Measure) -> list[str]:
-        """Return the documents behind a measure's values, by hash; for a group metric, those of complete groups."""
+        """Return the hashes of the documents whose scores are included in a measure's values."""
         whole = self.values(measure)
         if not METRICS[measure[0]].grouped:
             return list(whole)
@@ -184,14 +184,14 @@ class Entry:
 
     @cached_property
     def clusters(self) -> Mapping[str, int]:
-        """Return the regionalism of each grouped document; ungrouped documents and groups are left out."""
-        # The loader adds a size if documents are scored in groups; custom rows may hold any `group_id`.
+        """Return the group of each document that belongs to a group, by the document's hash."""
+        # The loader adds `group_size` if documents are scored in groups. Otherwise, `group_id` may be anything.
         metas = ((key, answer.doc["meta"]) for key, answer in self.answers.items())
         return {key: meta["group_id"] for key, meta in metas if meta.get("group_size") is not None}
 
 
 def _pair(value: Any) -> tuple[Any, Any]:
-    """Return the numerator and denominator of a value."""
+    """Return the numerator and the denominator of a value. A plain number has the denominator 1."""
     return (value[0], value[1]) if isinstance(value, (list, tuple, np.ndarray)) else (value, 1.0)
 
 
@@ -207,7 +207,7 @@ class Pool:
     _generation: Mapping[str, Any] = field(default_factory=dict)
 
     def generation(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the generation settings, reusing the same object while they do not change."""
+        """Return the generation settings. Reuse the previous object if the settings have not changed."""
         if settings != self._generation:
             self._generation = settings
         return self._generation
@@ -218,7 +218,7 @@ class Loaded:
     """The loaded entries and notes on the logs.
 
     Attributes:
-        entries: in the order in which the user named the models.
+        entries: the entries, in the order of the paths.
         choices: notes on the selected logs, one for each run.
         problems: notes on issues in the logs.
     """
@@ -231,22 +231,22 @@ class Loaded:
 def load(
     paths: Sequence[Path], names: Mapping[Path, str], *, across_settings: bool = False, pool_runs: bool = False
 ) -> Loaded:
-    """Read the newest log of each model and task, and the logs to pool with it.
+    """Read the newest log of each model and task, and the older logs to pool with it.
 
     Args:
-        paths: as in `logs.find.find_logs`.
-        names: the model's name for the runs of a path, instead of lm-eval's name.
-        across_settings: True to count a prefilled task as its plain one; its models are then labelled `prefilled`.
-        pool_runs: True to pool all runs of a model with the same settings, False only those with different seeds.
+        paths: see `logs.find.find_logs`.
+        names: the model names to use instead of lm-eval's, by path.
+        across_settings: True to treat a `_prefill` task as the plain task. Its models are then labelled `prefilled`.
+        pool_runs: True to pool all runs of a model with the same settings, False for only runs with different seeds.
 
     Raises:
-        RunError: no log can be read, or a name covers several models.
+        RunError: no log can be read, or a name belongs to several models.
     """
     chosen = choose(paths, names, pool_runs=pool_runs)
     problems = [*chosen.problems]
     pool = Pool()
     entries = []
-    # Garbage collection among millions of new objects, none of them in a cycle, takes a fifth of the time.
+    # Loading creates millions of objects without cycles. Searching them for cycles would take a fifth of the time.
     gc.disable()
     try:
         for log in chosen.logs:
@@ -257,14 +257,14 @@ def load(
     finally:
         gc.enable()
     if not entries:
-        raise RunError("\n".join(["No usable scores are left to compare.", *map(str, merged(problems))]))
+        raise RunError("\n".join(["There are no usable scores to compare.", *map(str, merged(problems))]))
     return Loaded(entries, chosen.choices, merged(problems))
 
 
 def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems: list[Issue]) -> Entry | None:
     benchmark, variants = benchmark_of_task(log.task) or (None, ())
     answers, scores, check = read_answers(log, pool)
-    # choose() reports a missing results file.
+    # `choose` already reports a missing results file.
     problems += [_as_note(issue, model) for issue in check.issues if issue.code != "no-results-file"]
     if not answers or (check.contradicted and not scores):
         return None
@@ -284,7 +284,7 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems:
 
 
 def _as_note(issue: Issue, model: str) -> Issue:
-    """Convert a log issue into a note on a model, with texts in both languages."""
+    """Convert an issue of a log into a note on a model, which has texts in both languages."""
     values: dict[str, object] = {"place": issue.location, **dict(issue.values)}
     for name in {"logged", "stated"} & values.keys():
         values[name] = note("nothing") if values[name] == NOTHING else Number(values[name])
@@ -353,8 +353,8 @@ def _add_rescored(
     """Add scores from the files next to a log to its scores; scores from `mera-ru score` replace the logged ones.
 
     Returns:
-        The judge behind the judge scores of each filter (see `judge.config.identity`), None if unknown; and notes on
-        the files: issues, and which files were used.
+        The judge of each filter's judge scores (see `judge.config.identity`; None for an unknown judge), and notes on
+        the files.
     """
     by_id = {answer.doc_id: key for key, answer in answers.items()}
 
@@ -393,7 +393,7 @@ def _add_scored(
     lines: Sequence[tuple[str, sidecar.ScoreLine]],
     add: Callable[[str, sidecar.ScoreLine, str], None],
 ) -> list[Issue]:
-    """Replace the log's scores with those of its `scored_` file if it is complete: the two must not be mixed."""
+    """Replace the logged scores with those of the `scored_` file. Ignore an incomplete file to avoid mixing both."""
     held = {(key, line.filter) for key, line in lines}
     wanted = {(key, name) for key, answer in answers.items() for name in answer.extractions}
     if missing := len(wanted - held):
@@ -402,7 +402,7 @@ def _add_scored(
     for key, line in lines:
         for (name, filter_name), parts in scores.items():
             if filter_name == line.filter and not METRICS[name].judged and key in parts:
-                # A score that is missing from the file is dropped, as `mera-ru score` drops it from its own results.
+                # Drop a score that is missing from the file, because `mera-ru score` also excludes it from its results.
                 changed += parts.pop(key) != line.scores.get(name)
         add(key, line, line.filter)
     differs = note("differs", n=changed) if changed else ""
@@ -420,7 +420,7 @@ def _score_lines(
             continue
         key = by_id.get(line.doc_id)
         if key is None or line.id != answers[key].doc["meta"].get("id"):
-            message = f"{file.name}, line {line.number}: this document is not in the log."
+            message = f"{file.name}, line {line.number}: the log does not contain this document."
             broken.append(BrokenLine(line.number, message))
         else:
             yield key, line

@@ -1,4 +1,7 @@
-"""Create and format notes on a comparison in English and Russian. A note is an `Issue`; notes.json holds its texts."""
+"""Create notes on a comparison, and format them in English and Russian.
+
+A note is an `Issue`. notes.json contains the texts of each code.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from mera_ru_tasks.issues import Issue
 
 ENGLISH, RUSSIAN = "en", "ru"
 
-# Values that name a folder on the user's machine. They are left empty in shared output.
+# The codes of fragments that contain a folder of the user's machine. Shared output omits these fragments.
 _PRIVATE = frozenset({"in-folder", "library-error"})
 
 
@@ -27,12 +30,12 @@ class Number(str):
 
 
 def note(code: str, location: str = "", **values: object) -> Issue:
-    """Create a note from the texts of its code.
+    """Create a note.
 
     Args:
         code: a key of notes.json.
-        location: the model or file that the note is about; empty for a fragment of a sentence.
-        values: values for the placeholders: notes, tuples of notes, or values that are the same in both languages.
+        location: the model or file of the note. Empty for a fragment of a sentence.
+        values: the values of the placeholders. A value is a note, a tuple of notes, or the same in both languages.
     """
     kept = tuple(
         (name, value if isinstance(value, (Issue, tuple, str)) else str(value))
@@ -54,24 +57,24 @@ def fragment(issue: Issue, language: str = ENGLISH, *, shared: bool = False) -> 
     Args:
         issue: the note.
         language: `en` or `ru`.
-        shared: True if the text will leave the user's machine; folder names are then omitted.
+        shared: True to omit folder names, because the text may leave the user's machine.
     """
     return "" if shared and issue.code in _PRIVATE else _filled(issue, "message", language, shared=shared)
 
 
 def sentence(issue: Issue, language: str = ENGLISH, *, shared: bool = False) -> str:
-    """Return a note in the given language as one or more complete sentences (see `fragment`)."""
+    """Return a note as one or more complete sentences (for the arguments, see `fragment`)."""
     message, hint = fragment(issue, language, shared=shared), _filled(issue, "hint", language, shared=shared)
     return str(replace(issue, message=message, hint=hint))
 
 
 def joined(issues: Iterable[Issue], language: str = ENGLISH, *, shared: bool = False) -> str:
-    """Join the messages of several notes into one sentence fragment (see `fragment`)."""
+    """Join the messages of several notes into one fragment (for the arguments, see `fragment`)."""
     return "; ".join(fragment(issue, language, shared=shared) for issue in issues)
 
 
 def merged(issues: Iterable[Issue]) -> list[Issue]:
-    """Remove repeated notes; merge notes that differ only in the value of `task`."""
+    """Remove duplicate notes, and merge notes that differ only in the value of `task`."""
     groups: dict[Any, list[Issue]] = {}
     for issue in issues:
         others = tuple(item for item in issue.values if item[0] != "task")
@@ -101,7 +104,7 @@ def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:
             return value
         return joined(value if isinstance(value, tuple) else (value,), language, shared=shared)
 
-    # Replace in one pass, so that braces inside a value stay unchanged.
+    # All placeholders are replaced in one pass, so that braces inside a value stay unchanged.
     return re.sub(r"\{(\w+)\}", fill, text)
 
 

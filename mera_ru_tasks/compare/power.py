@@ -1,4 +1,4 @@
-"""Predict the power of a comparison before a run, by simulating the test that `compare` uses.
+"""Predict the power of a comparison before a run. The prediction simulates the test that `compare` uses.
 
 benchmarks/predicted_power.py compares the predictions with simulated evaluations.
 
@@ -25,12 +25,15 @@ ICC = 0.2
 SIMULATIONS = 20_000
 
 _SEED = 20_260_102
-_STEPS = 12  # of bisection; each halves the interval
+_STEPS = 12  # of the bisection, each of which halves the interval
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a task: `clusters` groups of `in_cluster` documents; groups of one are independent documents."""
+    """The size of a task: the number of groups, and the number of documents in each group.
+
+    If each group has one document, the documents are independent.
+    """
 
     clusters: int
     in_cluster: int = 1
@@ -39,33 +42,33 @@ class Size:
         return f"{self.clusters}x{self.in_cluster}" if self.in_cluster > 1 else str(self.clusters)
 
     def scaled(self, factor: float) -> Size:
-        """Return a task with `factor` times the groups, but at least as many as a verdict needs."""
+        """Return a size with `factor` times as many groups, but no fewer groups than a verdict needs."""
         return Size(max(stats.FEWEST_CLUSTERS, round(self.clusters * factor)), self.in_cluster)
 
 
 def _size_of(benchmark: Benchmark) -> Size:
     documents = sum(benchmark.test_size.values())
-    in_group = len(benchmark.test_size) if benchmark.grouped else 1  # a group has a document of each type
+    in_group = len(benchmark.test_size) if benchmark.grouped else 1  # a group contains one document of each type
     return Size(documents // in_group, in_group)
 
 
-# The tasks of the group mera_ru: Enantiosemy, Riddles, RussianRegions.
+# The sizes of the tasks in the group mera_ru: Enantiosemy, Riddles and RussianRegions.
 MERA_RU = tuple(_size_of(benchmark) for benchmark in LEADERBOARD)
 
 
 def draw_luck(
     generator: np.random.Generator, shape: tuple[int, int, int], agreement: float, icc: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Draw the luck of two models, uniform from 0 to 1.
+    """Draw the luck of two models from the uniform distribution between 0 and 1.
 
     Args:
-        generator: the random numbers.
-        shape: the number of evaluations, of groups, and of documents in a group.
+        generator: the random number generator.
+        shape: the numbers of evaluations, of groups, and of documents in a group.
         agreement: the share of documents on which both models have the same luck.
         icc: the correlation of the luck of two documents in a group.
 
     Returns:
-        The luck of each model, of that shape.
+        An array of this shape for each model.
     """
 
     def luck() -> NDArray[np.float64]:
@@ -88,19 +91,19 @@ def power(
     icc: float = ICC,
     comparisons: int = 1,
 ) -> float:
-    """Return the probability that a comparison finds a true difference, in the mean over tasks.
+    """Return the probability that a comparison detects a true difference in the mean over tasks.
 
     Args:
         sizes: the size of each task.
-        accuracy: the accuracy of the worse model, from 0 to 1, in each task.
-        difference: how much better the other one is, from 0 to 1 − `accuracy`.
+        accuracy: the accuracy of the worse model on each task, from 0 to 1.
+        difference: the accuracy of the better model minus `accuracy`, from 0 to 1 − `accuracy`.
         agreement: see `draw_luck`.
         icc: see `draw_luck`.
-        comparisons: the number of comparisons to correct for (by the first step of Holm's procedure).
+        comparisons: the number of comparisons for which p-values are corrected (by the first step of Holm's procedure).
     """
     centre, square, uncertain = (np.zeros(SIMULATIONS) for _ in range(3))
-    for place, size in enumerate(sizes):
-        generator = np.random.default_rng([_SEED, place])
+    for index, size in enumerate(sizes):
+        generator = np.random.default_rng([_SEED, index])
         part, error, df = _statistics(generator, size, _outcomes(size.in_cluster, accuracy, difference, agreement, icc))
         centre += part
         square += error**2
@@ -166,7 +169,7 @@ def _statistics(
 
 
 def detectable(sizes: Sequence[Size], accuracy: float, **options: float) -> float | None:
-    """Return the smallest true difference that is found with a probability of 80%; None if no difference is.
+    """Return the smallest true difference that is detected with 80% power, or None if there is none.
 
     Args:
         sizes: the size of each task.
@@ -184,16 +187,16 @@ def detectable(sizes: Sequence[Size], accuracy: float, **options: float) -> floa
 
 
 def needed(sizes: Sequence[Size], accuracy: float, difference: float, **options: float) -> list[Size] | None:
-    """Return the number of documents needed to find a difference with a probability of 80%, in the same proportions.
+    """Return the task sizes that are needed to detect a difference with 80% power.
 
     Args:
-        sizes: the sizes of the tasks; only their proportions count.
+        sizes: the sizes of the tasks. The result has the same proportions.
         accuracy: the accuracy of the worse model.
         difference: the true difference.
         options: see `power`.
 
     Returns:
-        The size of each task; None if more than a thousand times the documents are needed.
+        The size of each task, or None if more than a thousand times as many documents are needed.
     """
     low, high = 1e-3, 1e3
 
@@ -204,7 +207,7 @@ def needed(sizes: Sequence[Size], accuracy: float, difference: float, **options:
     if enough(low):
         return [size.scaled(low) for size in sizes]
     factor = 1.0
-    while not enough(factor):  # large simulations are slow, so approach from below
+    while not enough(factor):  # large simulations are slow, so start with a small one
         factor *= 2
         if factor > high:
             return None

@@ -29,23 +29,23 @@ _BY = {
     breakdowns.ANSWERS: "by number of accepted answers",
 }
 
-# The minimum and maximum width of a model's name in terminal columns; longer names are cut at the start.
+# The minimum and maximum width of a model's name in the terminal, in characters. The start of longer names is cut.
 _NAME, _LONG = 18, 30
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text.
+    """A table of text cells.
 
     Attributes:
-        heading: the subject of this table and the next ones: a task, or the mean over tasks.
-        title: the table's title: a measure or a breakdown.
-        columns: the columns' names.
-        texts: the number of text columns at the left; the other columns hold numbers.
-        sections: the rows, in groups separated by a line.
-        notes: the sentences below it.
-        split: the column at which a narrow terminal starts a second table, with the first column repeated; None for a
-            table that is not split.
+        heading: the task or mean over tasks. Consecutive tables with the same heading share it.
+        title: the measure or breakdown.
+        columns: the names of the columns.
+        texts: the number of text columns on the left. The other columns contain numbers.
+        sections: the rows, in sections that are separated by lines.
+        notes: the notes below the table.
+        split: the index of the column at which the table is split if the terminal is too narrow. The second part
+            repeats the first column. None for a table that is never split.
     """
 
     heading: str
@@ -81,13 +81,13 @@ def interval(estimate: Estimate) -> str:
 
 
 def tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield all tables, the means over tasks first."""
+    """Yield all tables, starting with the means over tasks."""
     yield from _measures(comparison, [*comparison.means, *comparison.rows])
     if gaps := list(_gaps(comparison)):
         yield Table(
             "Within each model", "differences between filters and between sets of riddles",
             ["model", "task", "difference", "value", "95% interval"], 3, [gaps],
-            ["Flexible − strict: the effect of the answer format. Open − closed: a sign that riddles were memorised."],
+            ["Flexible − strict: points lost to the answer format. Open − closed: above 0, riddles may be memorised."],
         )  # fmt: skip
     for task in comparison.tasks:
         slices = [part for part in comparison.slices if part.task == task]
@@ -100,7 +100,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
 
 
 def main_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the tables shown by default: means and tasks, without flexible extraction and breakdowns."""
+    """Yield the tables of means and tasks, without breakdowns and the scores of flexible-extract."""
     rows = [*comparison.means, *comparison.rows]
     primary = set(comparison.primary)
     yield from _measures(
@@ -121,7 +121,7 @@ def brief(comparison: Comparison) -> Iterator[Table]:
 
 
 def footnotes(comparison: Comparison) -> list[str]:
-    """Return the notes that readers of the tables need, without repetition."""
+    """Return the notes below the tables, without duplicates."""
     shown = [*comparison.means, *comparison.rows]
     found: dict[str, None] = {}
     for row in shown:
@@ -166,7 +166,7 @@ def _capitalized(text: str) -> str:
 
 
 def _measures(comparison: Comparison, rows: Sequence[Row]) -> Iterator[Table]:
-    """Yield a table for each measure, with the tasks in order."""
+    """Yield a table for each measure, in the order of the rows."""
     for measure in dict.fromkeys((row.task, row.metric, row.filter) for row in rows):
         own = [row for row in rows if (row.task, row.metric, row.filter) == measure]
         task, metric, name = measure
@@ -191,7 +191,7 @@ _Columns = list[tuple[str, list[str]]]
 
 
 def _scores(comparison: Comparison, rows: Sequence[Row], heading: str, title: str) -> Table:
-    """Return the table of one measure, without empty columns."""
+    """Return the table of a measure. Columns that contain no information are left out."""
     columns: _Columns = [
         ("model", [row.model for row in rows]),
         ("score", [number(row.score.value) + (" ≈" if row.above_chance is False else "") for row in rows]),
@@ -265,8 +265,8 @@ def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) ->
         sections.append(rows)
     columns = ["type", "model", *(f"prompt {prompt}" for prompt in prompts), "spread", "SD", "p"]
     text = (
-        "Spread and SD (strict): the best minus the worst prompt, and the standard deviation between prompts. Each "
-        "prompt has different documents, so scores also vary by chance: see p."
+        "Spread (strict): the best minus the worst prompt. SD: the standard deviation between prompts. Each prompt has "
+        "different documents, so scores also vary by chance; p is the probability of such a spread by chance."
     )
     return Table(task, "exact_match by prompt, strict / flexible", columns, 2, sections, [text])
 
@@ -283,7 +283,7 @@ def _gaps(comparison: Comparison) -> Iterator[list[str]]:
 
 
 def show(comparison: Comparison, found: Iterable[Table]) -> None:
-    """Print the tables, the notes on them, and the verdicts."""
+    """Print the tables, their notes and the verdicts."""
     terminal = console()
     names = short_names(comparison.models)
     heading = ""
@@ -305,10 +305,13 @@ def show(comparison: Comparison, found: Iterable[Table]) -> None:
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:
-    """Return a short name for each model, without its organization and any long prefix that all names share.
+    """Return a short name for each model.
+
+    The organization is removed, unless two names would become equal. If a name is long, the prefix that all names share
+    is replaced by an ellipsis.
 
     Args:
-        models: the labels. Nothing is cut if two labels would become equal.
+        models: the labels of the models.
     """
     short = [model.rpartition("/")[2] or model for model in models]
     if len(set(short)) < len(models):
@@ -344,7 +347,7 @@ def _renamed(table: Table, names: Mapping[str, str]) -> Table:
 
 
 def _fitting(table: Table, width: int) -> list[Table]:
-    """Return the table, or two narrower ones with the same rows if it is too wide for the terminal."""
+    """Return the table, or two tables with half of the columns each if the table is too wide for the terminal."""
     if table.split is None or _width(table) <= width:
         return [table]
     parts: list[Table] = []

@@ -35,20 +35,20 @@ _Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models compared in one metric, filter and task.
+    """The comparison of two models for one task, metric and filter.
 
     Attributes:
         task: the task, or the name of a mean over tasks.
         metric: the metric.
-        filter: its filter, or `judge NAME`.
-        model: the label of one model.
-        other: the label of the model that it is compared with.
-        difference: the score of `model` minus that of `other`; None if they are not compared.
-        p_holm: the p-value after Holm's correction over the family: all compared pairs of this metric, filter and task.
+        filter: the filter, or `judge NAME`.
+        model: the label of the first model.
+        other: the label of the second model.
+        difference: the score of `model` minus the score of `other`, or None if the models are not compared.
+        p_holm: the p-value after Holm's correction for all compared pairs of this task, metric and filter (the family).
         family: the number of pairs in the family.
-        verdict: the verdict in words, an `Issue` whose code is one of `verdicts.CODES` (see notes.json for its texts).
-        why_not: why they are not compared; empty if they are.
-        notes: notes that readers of the difference need.
+        verdict: the verdict, as a note whose code is in `verdicts.CODES`. notes.json contains its texts.
+        why_not: the reasons why the models are not compared. Empty if they are compared.
+        notes: notes on the difference.
     """
 
     task: str
@@ -66,21 +66,21 @@ class Pair:
 
 @dataclass(frozen=True)
 class Row:
-    """One model's score in one metric, filter and task.
+    """The score of one model for one task, metric and filter.
 
     Attributes:
         task: the task, or the name of a mean over tasks.
         metric: the metric.
-        filter: its filter, or `judge NAME`.
+        filter: the filter, or `judge NAME`.
         model: the model's label.
         score: the score.
-        chance: the chance level; None if there is none.
-        incomplete: notes on unscored documents and on a possibly incomplete log; empty if there are none.
-        judge: the judge behind a judge score, if it is known (see `judge.config.identity`).
-        above_chance: True if the interval of the score lies above the chance level; None if there is no chance level.
-        group: the letters of the significance groups; models that share a letter cannot be told apart. Empty if the
-            models are compared with a baseline, or if this model is not compared with each of the others.
-        pair: the comparison with the baseline; None for the baseline itself and if there is nothing to compare with.
+        chance: the chance level, or None if the metric has no chance level.
+        incomplete: notes on unscored documents and on a possibly incomplete log.
+        judge: the judge that gave the score (see `judge.config.identity`), or None if no judge is known.
+        above_chance: True if the interval of the score lies above the chance level. None without a chance level.
+        group: the letters of the significance groups. Models that share a letter are not significantly different. Empty
+            if the user chose a baseline, or if this model is not compared with each of the other models.
+        pair: the comparison with the baseline. None for the baseline itself and without a baseline.
     """
 
     task: str
@@ -97,22 +97,22 @@ class Row:
 
     @property
     def difference(self) -> Difference | None:
-        """The score minus the baseline's; None for the baseline itself and if they are not compared."""
+        """The score minus the baseline's score. None for the baseline itself and for models not compared with it."""
         return self.pair.difference if self.pair else None
 
     @property
     def p_holm(self) -> float | None:
-        """The corrected p-value of `difference`; None if there is none."""
+        """The corrected p-value of `difference`, or None without a p-value."""
         return self.pair.p_holm if self.pair else None
 
     @property
     def why_not(self) -> tuple[Issue, ...]:
-        """Why there is no difference; empty if there is one or none is expected."""
+        """The reasons why the model is not compared with the baseline. Empty for the baseline itself."""
         return self.pair.why_not if self.pair else ()
 
     @property
     def notes(self) -> tuple[Issue, ...]:
-        """Notes that readers of the difference need."""
+        """Notes on the difference."""
         return self.pair.notes if self.pair else ()
 
 
@@ -121,10 +121,11 @@ class Family:
     """The pairs of models to compare, and the rules of the comparison.
 
     Attributes:
-        baseline: the model that the others are compared with.
-        chosen: True if the user named it. The family is then the other models against it; otherwise it is all pairs.
-        across_settings: True to compare the common documents of runs despite different settings.
-        margin: the user regards models as equal if the interval lies within ± this; None for no margin.
+        baseline: the model with which the other models are compared.
+        chosen: True if the user chose the baseline. Only pairs with the baseline are then compared. Otherwise, all
+            pairs are compared.
+        across_settings: True to compare the common documents of runs that have different settings.
+        margin: the equivalence margin (see `compare.compare_runs`), or None for no margin.
     """
 
     baseline: str | None
@@ -133,7 +134,7 @@ class Family:
     margin: float | None = None
 
     def pairs(self, models: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of models to compare, the reference model of each pair first."""
+        """Yield the pairs of models to compare. The second model of each pair is the one to compare with."""
         if self.chosen:
             yield from ((model, self.baseline) for model in models if self.baseline and model != self.baseline)
         else:
@@ -142,14 +143,14 @@ class Family:
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of some scores, and the pairs of models compared in them."""
+    """Rows of scores, and the pairs of models for the same measures."""
 
     rows: Sequence[Row]
     pairs: Sequence[Pair]
 
 
 def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
-    """Return the measures in display order: strict before flexible before judges."""
+    """Return the measures in display order: by metric, then the strict filter, the flexible filter and judges."""
     filters = (STRICT, FLEXIBLE)
     return sorted(
         dict.fromkeys(measures),
@@ -162,14 +163,14 @@ def sort_measures(measures: Sequence[Measure]) -> list[Measure]:
 
 
 def ranking(means: Sequence[Row], rows: Sequence[Row]) -> list[str]:
-    """Return the models of one measure from best to worst.
+    """Return the models from best to worst by one measure.
 
-    Models are ranked by the first mean that they have, or by all their tasks if there are no means. A model that is not
-    compared with the baseline stands below those that are, because its score measures something else.
+    Models are ranked by their first mean, or by the average of all their tasks if they have no mean. Models that are
+    not compared with the baseline come after the others, because their scores measure something else.
 
     Args:
-        means: the measure's means over tasks.
-        rows: its rows of single tasks.
+        means: the rows of the means over tasks for the measure.
+        rows: the rows of single tasks for the measure.
     """
     names = list(dict.fromkeys(row.task for row in means))
     own: dict[str, dict[str, Row]] = defaultdict(dict)
@@ -177,24 +178,24 @@ def ranking(means: Sequence[Row], rows: Sequence[Row]) -> list[str]:
         own[row.model][row.task] = row
 
     def rank(model: str) -> tuple[int, bool, float]:
-        place = next((n for n, task in enumerate(names) if task in own[model]), len(names))
-        counted = [own[model][names[place]]] if place < len(names) else list(own[model].values())
+        first = next((n for n, task in enumerate(names) if task in own[model]), len(names))
+        counted = [own[model][names[first]]] if first < len(names) else list(own[model].values())
         sign = -1 if METRICS[counted[0].metric].higher_is_better else 1
         mean = sum(row.score.value for row in counted) / len(counted)
-        return place, any(row.why_not for row in counted), sign * mean
+        return first, any(row.why_not for row in counted), sign * mean
 
     return sorted(own, key=rank)
 
 
 def estimate(entry: Entry, values: Mapping[str, Any], metric: str, runs: RunVariance = ONE_RUN) -> Estimate:
-    """Estimate the score of a metric from an entry's values, in clusters if its documents form some."""
+    """Estimate the score of a metric from an entry's values. Take clusters of documents into account."""
     found = _Values.of(entry, values)
     array = _scores_of(found.array, metric)
     return stats.mean_estimate(array, found.clusters, bounded=METRICS[metric].bounded, runs=runs)
 
 
 def difference(entry: Entry, values: Mapping[str, Any], baseline: Mapping[str, Any], metric: str) -> Difference | None:
-    """Estimate the score of `values` minus that of `baseline` over their common keys; None if they have none."""
+    """Estimate the score of `values` minus that of `baseline` for their common keys; None without common keys."""
     return _difference(_Values.of(entry, values), _Values.of(entry, baseline), metric)
 
 
@@ -217,8 +218,8 @@ class _Values:
     def at(self, keys: list[str]) -> _Array:
         if keys == self.keys:
             return self.array
-        places = {key: place for place, key in enumerate(self.keys)}
-        return self.array[[places[key] for key in keys]]
+        indices = {key: index for index, key in enumerate(self.keys)}
+        return self.array[[indices[key] for key in keys]]
 
 
 def _difference(values: _Values, baseline: _Values, metric: str, runs: RunVariance = ONE_RUN) -> Difference | None:
@@ -251,14 +252,14 @@ def task_results(
     levels: ChanceLevels,
     published: Sequence[PublishedScore] = (),
 ) -> Results:
-    """Return the results of one task, measure by measure, with the models in their order.
+    """Return the results of one task for each measure, with the models in the order of the entries.
 
     Args:
         task: the task.
-        entries: the models' answers to it.
+        entries: the answers of each model to the task.
         family: the pairs of models to compare.
-        levels: the chance levels over its documents.
-        published: published scores of the task; their rows come after those of the runs.
+        levels: the chance levels over the task's documents.
+        published: published scores of the task. Their rows come after those of the runs.
     """
     compared = _Comparabilities(entries, family)
     rows: list[Row] = []
@@ -295,7 +296,7 @@ def task_results(
 
 
 def _published_rows(published: Sequence[PublishedScore], block: Sequence[Row]) -> list[Row]:
-    """Return rows of published scores, assuming that their documents depend on each other as in the runs."""
+    """Return rows of published scores. Assume that their documents are clustered as in the runs."""
     effects = [row.score.effective / row.score.n for row in block if row.score.effective]
     effect = min(1.0, float(np.median(effects))) if effects else 1.0
     chance = block[0].chance if block else None
@@ -303,7 +304,7 @@ def _published_rows(published: Sequence[PublishedScore], block: Sequence[Row]) -
 
 
 class _Comparabilities:
-    """The comparability of pairs of entries of one task, and their values as arrays, each computed once."""
+    """A cache of the comparability of pairs of entries, and of entries' values as arrays, for one task."""
 
     def __init__(self, entries: Sequence[Entry], family: Family) -> None:
         self.entries = {entry.model: entry for entry in entries}
@@ -369,13 +370,13 @@ def _published_pair(pair: Pair, scores: Mapping[str, Estimate]) -> Pair:
 
 
 def _common_part(pair: Pair, common: int, most: int) -> tuple[Issue, ...]:
-    """Return a note if a difference covers fewer documents or groups than the scores next to it."""
+    """Return a note if a difference covers fewer documents or groups than the scores of the two models."""
     unit = "common-groups" if METRICS[pair.metric].grouped else "common-documents"
     return (note(unit, task=pair.task, n=common),) if common < most else ()
 
 
 def conclude(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Results:
-    """Correct the p-values of one measure, add the verdicts, and mark significance groups in the rows."""
+    """Correct the p-values of one measure, and add verdicts to the pairs and significance groups to the rows."""
     tested = [pair.difference.p for pair in pairs if pair.difference and pair.difference.p is not None]
     corrected = iter(stats.holm(tested))
     finished = []
@@ -398,7 +399,7 @@ def conclude(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Resu
 
 
 def _groups(rows: Sequence[Row], pairs: Sequence[Pair]) -> Mapping[str, str]:
-    """Return group letters for models that are all compared with each other; empty if there are fewer than two."""
+    """Return the group letters of models that are all compared with each other, or none for fewer than two models."""
     if not rows:
         return {}
     better = -1 if METRICS[rows[0].metric].higher_is_better else 1
@@ -417,11 +418,11 @@ def _groups(rows: Sequence[Row], pairs: Sequence[Pair]) -> Mapping[str, str]:
 
 
 def mean_results(found: Results, family: Family) -> Results:
-    """Return the unweighted means over the tasks of lm-eval's groups, for models that ran the whole group.
+    """Return the unweighted means over groups of tasks. Each model needs a score for every task of a group.
 
     Args:
         found: the results of the tasks.
-        family: which models are compared.
+        family: the pairs of models to compare.
     """
     groups = averaged_groups()
     group_of = {task: group for group, tasks in groups.items() for task in tasks}
@@ -436,7 +437,7 @@ def mean_results(found: Results, family: Family) -> Results:
         parts = {
             model: list(tasks.values())
             for model, tasks in models.items()
-            # Scores of different judges have no common mean.
+            # A mean over scores of different judges would be meaningless.
             if len(tasks) == len(groups[group]) and len({str(row.judge) for row in tasks.values()}) == 1
         }
         measure = (mean_of(group), metric, filter_name)
@@ -472,5 +473,5 @@ def _mean_pair(measure: tuple[str, str, str], model: str, other: str, parts: Seq
 
 
 def _united(found: Any) -> tuple[Issue, ...]:
-    """Return the notes of several sequences without repetition."""
+    """Return the notes of several sequences without duplicates."""
     return tuple(dict.fromkeys(one for notes in found for one in notes))

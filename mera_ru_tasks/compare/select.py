@@ -25,9 +25,9 @@ class Chosen:
     """The logs selected for a comparison.
 
     Attributes:
-        logs: in the order in which the user named the models.
-        labels: each model's label in the comparison, by model name.
-        pooled: older logs that are pooled with the newest one, by model and task.
+        logs: the newest log of each model and task, with models in the order of the paths.
+        labels: the models' labels in the comparison, by model name.
+        pooled: the older logs that are pooled with the newest log, by model and task.
         choices: notes on the selected logs, one for each run.
         problems: notes on issues in the logs.
     """
@@ -43,12 +43,12 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool 
     """Select the newest log of each model and task, and the older logs to pool with it.
 
     Args:
-        paths: as in `logs.find.find_logs`.
-        names: the model's name for the runs of a path, instead of lm-eval's name.
-        pool_runs: True to pool all runs with the same settings, False only those with different sampling seeds.
+        paths: see `logs.find.find_logs`.
+        names: the model names to use instead of lm-eval's, by path.
+        pool_runs: True to pool all runs with the same settings, False to pool only runs with different sampling seeds.
 
     Raises:
-        RunError: there are no logs, or a name covers several models.
+        RunError: there are no logs, or a name belongs to several models.
     """
     problems: list[Issue] = []
     found = _find(paths, names, problems)
@@ -66,7 +66,7 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool 
 
 
 def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> list[TaskLog]:
-    """Return older logs with the same settings to pool with the newest; unless `all_runs`, seeds must differ."""
+    """Return the older logs to pool with the newest log. Settings must agree and, without `all_runs`, seeds differ."""
     run = newest_log.run
     same = [log for log in logs if log != newest_log and (log.run.model, log.task) == (run.model, newest_log.task)]
     if run.results_file is None or not same:
@@ -83,14 +83,14 @@ def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> 
 
 
 def _whole_setting(log: TaskLog) -> dict[str, Any]:
-    """Return all settings except seeds that must agree for two runs to measure the same thing."""
+    """Return the settings, without the seeds, that must agree for two runs to measure the same thing."""
     setting = {name: value for name, value in _setting(log).items() if name != "--model_args seed"}
     setting["--gen_kwargs"] = {name: value for name, value in _generation(log).items() if name != "seed"}
     return {**setting, "version": log.version, "limit": log.run.config.get("limit"), "shots": shots_of(log)}
 
 
 def _seeds(log: TaskLog) -> tuple[Any, ...]:
-    """Return the seeds that sampled responses depend on."""
+    """Return the seeds that affect sampled responses."""
     config = [log.run.config.get(name) for name in ("random_seed", "numpy_seed", "torch_seed")]
     return (*config, setting_of(log.run).get("--model_args seed"), _generation(log).get("seed"))
 
@@ -112,33 +112,35 @@ def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Issue
                 continue
             logs.setdefault(log.file.resolve(), log)
     if not logs:
-        raise RunError("\n".join(["No log is usable.", *map(str, problems)]))
+        raise RunError("\n".join(["There are no usable logs.", *map(str, problems)]))
     _refuse_taken(names, logs.values())
     return list(logs.values())
 
 
 def _named(paths: Sequence[Path], names: Mapping[Path, str]) -> dict[Path, TaskLog]:
-    """Return the logs whose model the user named, by file; the name also applies if another path holds the log."""
+    """Return the logs with a model name from the user, by file. The name applies even if another path has the log."""
     logs: dict[Path, TaskLog] = {}
     for path in dict.fromkeys(path for path in paths if path in names):
         name = names[path]
         models = sorted({log.run.model for log in locate_logs([path])})
         if len(models) > 1:
             raise RunError(
-                f"{name}={path} covers runs of several models: {', '.join(models)}. Name a folder or logs of one model."
+                f"{name}={path} matches runs of several models: {', '.join(models)}. Use a path with runs of one model."
             )
         for log in locate_logs([path], name):
             other = logs.setdefault(log.file.resolve(), log).run.name
             if other != name:
-                raise RunError(f"{log.file} has two names, {other!r} and {name!r}. Give it one name.")
+                raise RunError(
+                    f"{log.file} has two model names, {other!r} and {name!r}. Pass it with only one of them."
+                )
     return logs
 
 
 def _refuse_taken(names: Mapping[Path, str], logs: Iterable[TaskLog]) -> None:
-    """Raise RunError if a name also belongs to another model: the two models would be mixed up."""
+    """Raise RunError if two models have the same name, because their runs would be mixed up."""
     taken = [*names.values(), *{log.run.model for log in logs if log.run.name is None}]
     if twice := sorted({name for name in names.values() if taken.count(name) > 1}):
-        raise RunError(f"Two models in these runs have the name {twice[0]!r}. Choose another name.")
+        raise RunError(f"Two models have the name {twice[0]!r}. Choose a different name for one of them.")
 
 
 def _several_settings(ours: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]) -> Iterator[Issue]:
@@ -153,7 +155,7 @@ def _several_settings(ours: Sequence[TaskLog], chosen: Sequence[TaskLog], labels
 
 
 def _differing(logs: Sequence[TaskLog]) -> list[str]:
-    """Describe the settings that differ between logs, by lm-eval's options."""
+    """Return the lm-eval options whose values differ between the logs."""
     first, *others = (_setting(log) for log in logs)
     return list(dict.fromkeys(name for setting in others for name in differing(setting, first)))
 
@@ -167,9 +169,10 @@ def _without_results(log: TaskLog, model: str) -> Issue:
 
 
 def _short_names(models: Iterable[str]) -> dict[str, str]:
-    """Return a label for each model, in order; a local path is shortened to its shortest unique ending.
+    """Return a label for each model, in order.
 
-    A label is never a whole path, because reports must not reveal folders of the user's machine.
+    A local path is shortened to its shortest unique suffix. A label is never a complete path, because reports must not
+    reveal folders of the user's machine.
     """
     names = list(dict.fromkeys(models))
     paths = {name: as_path(name) for name in names}
@@ -191,7 +194,7 @@ def _short_names(models: Iterable[str]) -> dict[str, str]:
 def _choices(
     logs: Sequence[TaskLog], chosen: Sequence[TaskLog], taken: Sequence[TaskLog], labels: Mapping[str, str]
 ) -> list[Issue]:
-    """Return notes on the logs selected from each run."""
+    """Return a note for each run with the logs selected from it."""
     found = []
     for run in dict.fromkeys(log.run for log in chosen):
         tasks = [log.task for log in chosen if log.run == run]
@@ -203,10 +206,10 @@ def _choices(
         ):
             parts.append(note(code, files=", ".join(log.file.name for log in older)) if older else "")
         pooled, left = parts
-        place = note("in-folder", folder=run.folder)
+        location = note("in-folder", folder=run.folder)
         tasks_text = ", ".join(tasks)
         found.append(
-            note("run", labels[run.model], date=run.date, place=place, tasks=tasks_text, pooled=pooled, left=left)
+            note("run", labels[run.model], date=run.date, place=location, tasks=tasks_text, pooled=pooled, left=left)
         )
     return found
 
@@ -221,7 +224,7 @@ class PublishedScore:
     """A published score.
 
     Attributes:
-        model: the model's label, with `MARK` at its end.
+        model: the model's label, which ends with `MARK`.
         task: the task's name.
         measure: the metric and the filter.
         score: the score, from 0 to 1.
@@ -238,24 +241,25 @@ class PublishedScore:
         """Return the score with its interval.
 
         Args:
-            effect: the effective number of documents for each document (1 for independent ones).
+            effect: the effective number of documents divided by the number of documents. 1 for independent documents.
         """
         effective = self.n * effect
         return Estimate(self.score, *wilson(self.score, effective), self.n, max(1, round(effective)), effective)
 
 
 def read_published(files: Iterable[Path], tasks: Collection[str]) -> list[PublishedScore]:
-    """Read CSV files with the columns model, task, metric, score and n, and perhaps filter (default: strict-match).
+    """Read published scores from CSV files.
 
-    Only the score and the number of documents are known, so a published score is compared as an unpaired one, by
-    Newcombe's interval. Such comparisons have less power than those of two runs.
+    The columns are model, task, metric, score, n and, optionally, filter. The default filter is the metric's first
+    filter, such as strict-match. Only the score and the number of documents are known, so the comparison is unpaired
+    and uses Newcombe's interval. It has less power than a paired comparison of two runs.
 
     Args:
-        files: the files.
-        tasks: the tasks of the runs; any other task in a file is an error.
+        files: the CSV files.
+        tasks: the tasks of the runs. Any other task in a file is an error.
 
     Raises:
-        RunError: a file cannot be read, or a row cannot be used.
+        RunError: a file cannot be read, or a row is invalid.
     """
     found: dict[tuple[str, str, Measure], PublishedScore] = {}
     for file in files:
@@ -283,12 +287,12 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
 def _score(location: str, row: dict[str, str], tasks: Collection[str]) -> PublishedScore:
     model, task, metric = row["model"], row["task"], row["metric"]
     if not model:
-        raise RunError(f"{location}: the model has no name.")
+        raise RunError(f"{location}: the column model is empty.")
     if task not in tasks:
         raise RunError(f"{location}: there are no runs of the task {task!r}. {suggest(task, tasks)}")
     usable = [name for name, one in METRICS.items() if one.bounded]
     if metric not in usable:
-        raise RunError(f"{location}: {metric!r} is not a metric that can be compared. {suggest(metric, usable)}")
+        raise RunError(f"{location}: scores of the metric {metric!r} cannot be compared. {suggest(metric, usable)}")
     default = RANKING if METRICS[metric].filters == (RANKING,) else METRICS[metric].filters[0]
     filter_name = row.get("filter") or default
     if filter_name not in METRICS[metric].filters:
@@ -301,5 +305,5 @@ def _score(location: str, row: dict[str, str], tasks: Collection[str]) -> Publis
     if not 0 <= score <= 1:
         raise RunError(f"{location}: the score {score:g} is not between 0 and 1. Divide percentages by 100.")
     if n < 1:
-        raise RunError(f"{location}: n must be at least 1, the number of documents behind the score.")
+        raise RunError(f"{location}: n is the number of scored documents and must be at least 1.")
     return PublishedScore(model + MARK, task, (metric, filter_name), score, n)

@@ -1,20 +1,21 @@
-"""Intervals and tests for scores and their differences, as pure functions of arrays.
+"""Compute intervals and tests for scores and their differences. All functions are pure functions of arrays.
 
-A score is a mean of values over documents. Documents of one group (a regionalism) form a cluster. Intervals are at 95%,
-and each p-value belongs to the test that its interval inverts: the interval excludes 0 exactly if p < 0.05. Sources:
+A score is a mean of values over documents. The documents of a group (a regionalism) form a cluster. Intervals have a
+confidence level of 95%. Each p-value belongs to the test that corresponds to the interval: p < 0.05 if and only if the
+interval excludes 0. Sources:
 
 - Wilson 1927, "Probable inference, the law of succession, and statistical inference".
 - Bonett and Price 2012, "Adjusted Wald confidence interval for a difference of binomial proportions based on paired
-  data": one document won and one lost are added before a paired difference gets its interval.
+  data". One document won and one document lost are added to the data of a paired difference.
 - Franco, Little, Louis and Slud 2019, "Comparative study of confidence intervals for proportions in complex sample
-  surveys": such intervals hold for clusters at the effective sample size.
-- Miller 2024, "Adding Error Bars to Evals": errors clustered by the unit that was drawn, and paired differences.
+  surveys". Such intervals are valid for clustered data if they use the effective sample size.
+- Miller 2024, "Adding Error Bars to Evals". This paper describes cluster-robust errors and paired differences.
 - Newcombe 1998, "Interval estimation for the difference between independent proportions", method 10.
 - Zou and Donner 2008, "Construction of confidence limits about effect measures: a general approach" (MOVER).
 - Holm 1979, "A simple sequentially rejective multiple test procedure".
 - Piepho 2004, "An algorithm for a letter-based representation of all-pairwise comparisons".
 
-benchmarks/interval_coverage.py simulates how often the intervals cover the truth.
+benchmarks/interval_coverage.py simulates the coverage of the intervals.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special  # scipy.stats, whose functions call these, takes a second to import
+from scipy import special  # scipy.stats calls the same functions, but takes a second to import
 
 Values = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ ALPHA = 1 - LEVEL
 # The power that a comparison needs to detect a difference.
 POWER = 0.8
 
-# With fewer clusters or independent documents, intervals are unreliable: a comparison shows counts, no verdict.
+# With fewer clusters or independent documents, intervals are unreliable. Comparisons then give counts, but no verdict.
 FEWEST_CLUSTERS = 10
 
 _Z = float(special.ndtri(0.5 + LEVEL / 2))
@@ -44,15 +45,15 @@ _SEED = 20_260_101
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95% interval.
+    """An estimate with its 95% interval.
 
     Attributes:
-        value: the number, a mean or a difference of means.
+        value: the estimated mean or difference of means.
         low: the lower end of the interval.
         high: the upper end of the interval.
         n: the number of documents, or of groups for a group metric.
-        clusters: the number of independent clusters that these form.
-        effective: the number of independent documents that would give the same certainty; None for combined numbers.
+        clusters: the number of independent clusters of documents or groups.
+        effective: the number of independent documents that would give the same precision, or None if not computed.
     """
 
     value: float
@@ -80,14 +81,14 @@ class Growth:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two scores, with its interval and its test.
+    """The difference between two scores, with an interval and a test.
 
     Attributes:
         estimate: the difference with its interval.
-        centre: the centre of the interval, before it is cut at the ends of the scale.
+        centre: the centre of the interval before it is clipped to the ends of the scale.
         error: the standard error of `centre`.
-        df: the degrees of freedom of Student's t; infinite for the normal distribution.
-        p: the two-sided p-value of "no difference"; None if there are too few clusters for a test.
+        df: the degrees of freedom of Student's t distribution. Infinite for the normal distribution.
+        p: the two-sided p-value for the null hypothesis of no difference. None with too few clusters for a test.
         method: the name of the method.
         won: the number of documents (or groups) with a better value than in the other run; None if unpaired.
         lost: the number with a worse value; None if unpaired.
@@ -106,7 +107,7 @@ class Difference:
 
     @property
     def detectable(self) -> float:
-        """The true difference that such a comparison detects with a probability of 80%, on average."""
+        """The true difference that a comparison with this standard error detects with 80% power."""
         ratio = (quantile(self.df) + float(special.ndtri(POWER))) ** 2
         centre, of = abs(self.centre), self.growth
         slope = of.up if self.centre >= 0 else of.down
@@ -123,25 +124,25 @@ NEWCOMBE = "Newcombe"
 
 
 def wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
-    """Return Wilson's score interval of a proportion.
+    """Return Wilson's score interval for a proportion.
 
     Args:
         share: the observed proportion, from 0 to 1.
-        n: the number of independent trials; need not be whole.
-        z: the quantile of the normal distribution; the default is that of 95%.
+        n: the number of independent trials. It may be fractional.
+        z: the quantile of the normal distribution. By default, the quantile for a 95% interval.
     """
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(max(share * (1 - share), 0.0) / n + z**2 / (4 * n**2))
-    # At 0 and 1 the formula gives the end of the scale, except for rounding.
+    # For shares of 0 and 1, the exact result is the end of the scale. The formula would add rounding errors.
     return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
 def bonett_price(mean: Any, square: Any, n: Any) -> tuple[Any, Any]:
     """Return the centre and the standard error of Bonett and Price's interval for a paired difference.
 
-    One document with the difference +1 and one with −1 are added to the data. For right-or-wrong values with b
-    documents won and c lost, `mean` is (b − c) / n and `square` is (b + c) / n, and this is the published formula. The
-    arguments may be arrays of one shape.
+    One document with the difference +1 and one document with the difference −1 are added to the data. If all values are
+    0 or 1, b documents are won and c are lost, then `mean` is (b − c) / n and `square` is (b + c) / n. The result is
+    then that of the published formula. The arguments may be arrays of the same shape.
 
     Args:
         mean: the mean difference, from −1 to 1.
@@ -154,23 +155,24 @@ def bonett_price(mean: Any, square: Any, n: Any) -> tuple[Any, Any]:
 
 
 def quantile(df: float) -> float:
-    """Return the 97.5% quantile of Student's t; that of the normal distribution for infinite degrees of freedom."""
+    """Return the 97.5% quantile of Student's t distribution, or of the normal distribution if `df` is infinite."""
     return _Z if math.isinf(df) else float(special.stdtrit(df, 0.5 + LEVEL / 2))
 
 
 def p_value(statistic: float, df: float) -> float:
-    """Return the two-sided p-value of a statistic with Student's t (see `quantile`)."""
+    """Return the two-sided p-value of a statistic by Student's t distribution (see `quantile`)."""
     return 2 * float(special.ndtr(-abs(statistic)) if math.isinf(df) else special.stdtr(df, -abs(statistic)))
 
 
 def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -> float:
-    """Return the standard error of a mean whose values depend on each other within clusters (Miller 2024, equation 4).
+    """Return the cluster-robust standard error of a mean (Miller 2024, equation 4).
 
-    It has the usual factor G / (G − 1) for G clusters. Without clusters it is sqrt(s² / n). It is NaN for one cluster.
+    It includes the usual factor G / (G − 1) for G clusters. Without clusters, it is sqrt(s² / n). For a single cluster,
+    it is NaN.
 
     Args:
-        values: shape (n,).
-        clusters: the cluster of each value, shape (n,). By default each value is a cluster.
+        values: the values, with shape (n,).
+        clusters: the cluster of each value, with shape (n,). By default, each value is its own cluster.
     """
     sums, sizes = _by_cluster(values, clusters)
     number = len(sums)
@@ -182,18 +184,19 @@ def cluster_robust_error(values: Values, clusters: NDArray[Any] | None = None) -
 
 @dataclass(frozen=True)
 class RunVariance:
-    """The variation between the runs of one model.
+    """The variance between the runs of one model.
 
     Attributes:
-        variance: the variance of a mean over runs: that of the runs' scores, divided by the number of runs.
-        df: its degrees of freedom: the number of runs minus 1; 0 for a single run, whose variance is unknown.
+        variance: the variance of the runs' scores divided by the number of runs.
+        df: the degrees of freedom of this variance, which is the number of runs minus 1. For a single run, it is 0 and
+            the variance is unknown.
     """
 
     variance: float = 0.0
     df: int = 0
 
     def __add__(self, other: RunVariance) -> RunVariance:
-        """Return the variance of the difference of two models' scores (Welch and Satterthwaite)."""
+        """Return the variance of the difference between two models' scores (by Welch and Satterthwaite)."""
         parts = [part for part in (self, other) if part.df]
         total = sum(part.variance for part in parts)
         uncertain = sum(part.variance**2 / part.df for part in parts)
@@ -201,7 +204,7 @@ class RunVariance:
         return RunVariance(total, df)
 
     def added_to(self, error: float, df: float) -> tuple[float, float]:
-        """Return a standard error and its degrees of freedom, including the variance between runs."""
+        """Add the variance between runs to a standard error. Return the new error and its degrees of freedom."""
         if not self.variance:
             return error, df
         total = error**2 + self.variance
@@ -216,17 +219,18 @@ def mean_estimate(
 ) -> Estimate:
     """Estimate a mean.
 
-    For values from 0 to 1 the interval is Wilson's at the effective sample size p (1 − p) / error²: the number of
-    independent right-or-wrong documents that give the same certainty. The cluster-robust error counts if it is larger
-    than that of independent documents, because a few clusters can agree by chance. If all values are equal, the
-    clusters count. For clustered values between 0 and 1, Student's t replaces the normal distribution, because all of
-    the variance is estimated. For unbounded values the interval is Student's.
+    For values from 0 to 1, the interval is Wilson's at the effective sample size p (1 − p) / error². This is the number
+    of independent documents with values 0 or 1 that would give the same precision. The error is the larger of the
+    cluster-robust error and the error for independent documents, because a few clusters may agree by chance. If all
+    values are equal, the effective sample size is the number of clusters. If clustered values lie between 0 and 1,
+    Student's t distribution replaces the normal distribution, because the whole variance is estimated. For unbounded
+    values, the interval is Student's.
 
     Args:
-        values: shape (n,), n > 0.
-        clusters: the cluster of each value, shape (n,).
-        bounded: False if the values can be outside 0 to 1.
-        runs: the variance between runs, if the values are means over several runs.
+        values: the values, with shape (n,) and n > 0.
+        clusters: the cluster of each value, with shape (n,). By default, each value is its own cluster.
+        bounded: False if values may be less than 0 or greater than 1.
+        runs: the variance between runs if the values are means over several runs.
     """
     mean, n = float(values.mean()), len(values)
     number = n if clusters is None else len(np.unique(clusters))
@@ -255,17 +259,17 @@ def paired_difference(
     bounded: bool = True,
     runs: RunVariance = ONE_RUN,
 ) -> Difference:
-    """Estimate how much higher `values` are than `baseline` on the same documents.
+    """Estimate the mean of `values` minus the mean of `baseline` on the same documents.
 
-    The method is Bonett and Price's, at the effective sample size and with Student's t if documents form clusters. For
-    unbounded values it is the (cluster-robust) paired t-test.
+    The method is Bonett and Price's. If documents form clusters, it uses the effective sample size and Student's t
+    distribution. For unbounded values, the method is the (cluster-robust) paired t-test.
 
     Args:
-        values: shape (n,), n > 0.
-        baseline: shape (n,), in the same order.
-        clusters: the cluster of each document, shape (n,).
-        bounded: False if the values can be outside 0 to 1.
-        runs: the variance between runs of both models, if values are means over several runs.
+        values: the values, with shape (n,) and n > 0.
+        baseline: the values of the baseline for the same documents, with shape (n,).
+        clusters: the cluster of each document, with shape (n,). By default, each document is its own cluster.
+        bounded: False if values may be less than 0 or greater than 1.
+        runs: the variance between runs of both models if the values are means over several runs.
     """
     differences = values - baseline
     mean, n = float(differences.mean()), len(differences)
@@ -283,7 +287,7 @@ def paired_difference(
     if bounded:
         low, high = max(-1.0, low), min(1.0, high)
     p = None if number < FEWEST_CLUSTERS else p_value(centre / error, df) if error else float(centre == 0)
-    # The interval also holds the estimate itself, which is further from 0 than the centre.
+    # The estimate is further from 0 than the centre, so the interval is extended to contain the estimate.
     estimate = Estimate(mean, min(low, mean), max(high, mean), n, number)
     won, lost = int((differences > 0).sum()), int((differences < 0).sum())
     return Difference(estimate, centre, error, df, p, BONETT_PRICE if bounded else STUDENT, won, lost, growth)
@@ -302,10 +306,10 @@ def _growth(values: Values, baseline: Values, size: float) -> Growth:
 
 
 def paired_statistics(differences: Values) -> tuple[Values, Values, float]:
-    """Return the centres and errors of `paired_difference` for many evaluations at once, and the degrees of freedom.
+    """Return the centres, the errors and the degrees of freedom of `paired_difference` for many evaluations at once.
 
     Args:
-        differences: shape (evaluations, clusters, documents in a cluster), from −1 to 1.
+        differences: the differences, from −1 to 1, with shape (evaluations, clusters, documents in a cluster).
     """
     _, clusters, in_cluster = differences.shape
     sums = differences.sum((1, 2)), (differences**2).sum((1, 2)), (differences.sum(2) ** 2).sum(1)
@@ -337,13 +341,13 @@ def statistics_of_sums(
 
 
 def effective_size(values: Values, clusters: NDArray[Any] | None = None) -> float:
-    """Return the number of independent documents that would estimate the mean as precisely as these clusters.
+    """Return the number of independent documents that would give the same precision as these clusters.
 
     It is at most the number of documents. If all values are equal, it is the number of clusters.
 
     Args:
-        values: shape (n,).
-        clusters: the cluster of each value, shape (n,). By default each value is a cluster.
+        values: the values, with shape (n,).
+        clusters: the cluster of each value, with shape (n,). By default, each value is its own cluster.
     """
     n = len(values)
     if clusters is None:
@@ -358,13 +362,14 @@ def effective_size(values: Values, clusters: NDArray[Any] | None = None) -> floa
 
 
 def unpaired_difference(score: Estimate, other: Estimate) -> Difference:
-    """Estimate how much higher a score is than another score with only a known value and size.
+    """Estimate the difference between two scores whose documents cannot be paired.
 
-    The interval is Newcombe's, at the effective sample sizes. The p-value is the level at which its end reaches 0.
+    The interval is Newcombe's at the effective sample sizes. The p-value is the significance level at which one end of
+    the interval reaches 0.
 
     Args:
         score: a mean of values from 0 to 1.
-        other: another one, from other documents or with unknown values.
+        other: the mean to subtract.
     """
     n, m = score.effective or score.n, other.effective or other.n
     value = score.value - other.value
@@ -376,7 +381,7 @@ def unpaired_difference(score: Estimate, other: Estimate) -> Difference:
         return value - below, value + above
 
     low, high = ends(_Z)
-    # The interval grows with z, so bisection finds the z at which it reaches 0.
+    # The interval widens as z increases, so bisection finds the z at which the interval reaches 0.
     least, most = 0.0, 40.0
     for _ in range(60):
         z = (least + most) / 2
@@ -388,10 +393,10 @@ def unpaired_difference(score: Estimate, other: Estimate) -> Difference:
 
 
 def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
-    """Estimate a weighted sum of independent numbers from their intervals (MOVER).
+    """Estimate a weighted sum of independent estimates from their intervals (MOVER).
 
-    Weights 1 / T give the unweighted mean over T tasks. Weights +1 and −1 give the difference of two independent
-    scores, for proportions by Newcombe's method.
+    Weights of 1 / T give the unweighted mean over T tasks. Weights of +1 and −1 give the difference of two independent
+    scores, which is Newcombe's method for proportions.
     """
     value = sum(weight * part.value for part, weight in zip(parts, weights, strict=True))
     down = up = 0.0
@@ -406,7 +411,8 @@ def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
 def mean_of_differences(parts: Sequence[Difference]) -> Difference:
     """Estimate the unweighted mean of independent differences, one for each task.
 
-    Centres are averaged, and errors are added in quadrature. The degrees of freedom are Welch and Satterthwaite's.
+    Centres are averaged, and errors are added in quadrature. The degrees of freedom are those of Welch and
+    Satterthwaite.
     """
     number = len(parts)
     squares = [part.error**2 for part in parts]
@@ -430,7 +436,7 @@ def mean_of_differences(parts: Sequence[Difference]) -> Difference:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values, in the order given."""
+    """Return p-values adjusted by Holm's procedure, in the same order."""
     adjusted = [0.0] * len(ps)
     highest = 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
@@ -440,12 +446,12 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def letters(models: Sequence[str], different: Collection[tuple[str, str]]) -> Mapping[str, str]:
-    """Return letters for models so that two models share a letter exactly if they are not significantly different.
+    """Return letters for models. Two models share a letter if and only if they are not significantly different.
 
-    Piepho's insert-and-absorb algorithm.
+    The letters are computed by Piepho's insert-and-absorb algorithm.
 
     Args:
-        models: the models, best first; the best one gets the letter a.
+        models: the models from best to worst. The best model gets the letter a.
         different: the pairs that differ significantly, in any order.
     """
     columns = [set(models)]
@@ -454,35 +460,37 @@ def letters(models: Sequence[str], different: Collection[tuple[str, str]]) -> Ma
         for column in columns:
             split += [column - {first}, column - {second}] if {first, second} <= column else [column]
         columns = []
-        for column in split:  # absorb columns that are part of another one
+        for column in split:  # absorb columns that are subsets of another column
             if not any(column < other for other in split) and column not in columns:
                 columns.append(column)
     columns.sort(key=lambda column: [model not in column for model in models])
-    names = [chr(ord("a") + place) if place < 26 else f"({place + 1})" for place in range(len(columns))]
+    names = [chr(ord("a") + index) if index < 26 else f"({index + 1})" for index in range(len(columns))]
     return {
         model: "".join(name for name, column in zip(names, columns, strict=True) if model in column) for model in models
     }
 
 
 def linearized(numerators: Values, denominators: Values) -> Values:
-    """Return values whose mean is the ratio of two sums, and whose standard error is the ratio's (delta method).
+    """Linearize a ratio of two sums (delta method).
+
+    The mean of the returned values is the ratio. Their standard error is that of the ratio.
 
     Args:
-        numerators: shape (n,), such as bits.
-        denominators: shape (n,), such as bytes; their sum is positive.
+        numerators: the numerators, such as bits, with shape (n,).
+        denominators: the denominators, such as bytes, with shape (n,). Their sum is positive.
     """
     ratio = numerators.sum() / denominators.sum()
     return np.asarray(ratio + (numerators - ratio * denominators) / denominators.mean(), dtype=np.float64)
 
 
 def spread(shares: Sequence[float], sizes: Sequence[int]) -> tuple[float, float]:
-    """Return the spread of shares of correct answers, and how often chance alone produces one as large.
+    """Return the spread of scores between subsets of documents, and its p-value.
 
-    A permutation test: correct answers are distributed over the parts at random.
+    The p-value is that of a permutation test, which assigns the correct answers to documents at random.
 
     Args:
-        shares: the share of correct answers in each part.
-        sizes: the number of documents in each part.
+        shares: the share of correct answers in each subset.
+        sizes: the number of documents in each subset.
 
     Returns:
         The largest minus the smallest share, and the p-value.

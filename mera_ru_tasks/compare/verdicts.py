@@ -1,6 +1,6 @@
-"""State verdicts in words, in English and Russian: which model is better, and which cannot be told apart.
+"""Create verdicts on pairs of models: which model is better, and which models are not significantly different.
 
-A verdict is a note (see notes.py). The terminal and the report show the same one, through `notes.sentence`.
+A verdict is a note (see notes.py). The terminal and the report format the same notes with `notes.sentence`.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ TOO_FEW = "too-few"
 NOT_COMPARED = "not-compared"
 CODES = (BETTER, NOT_CORRECTED, NOT_TOLD_APART, EQUAL, BETTER_BUT_EQUAL, TOO_FEW, NOT_COMPARED)
 
-# Up to this number of models, every pair gets a sentence. With more, only the best model is compared with the others.
+# Up to this number of models, every pair gets a sentence. With more models, only pairs with the best model get one.
 _EVERY_PAIR = 4
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdicts of a comparison on one primary measure.
+    """The verdicts for one primary measure.
 
     Attributes:
         task: the task, or the name of a mean over tasks.
         metric: the metric.
-        filter: its filter.
-        measure: the name of the measure in words, a fragment.
-        sentences: the verdicts on pairs of models, and the models that are not above the chance level.
+        filter: the filter.
+        measure: the name of the measure, as a fragment.
+        sentences: the verdicts on pairs of models, and notes on models that are not above the chance level.
     """
 
     task: str
@@ -55,7 +55,7 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
 
     Args:
         pair: the pair, with its corrected p-value.
-        margin: the user regards differences within ± this as equal; None for no margin.
+        margin: the equivalence margin, or None for no margin.
     """
     found = pair.difference
     if found is None:
@@ -98,9 +98,10 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
 
 
 def amounts(metric: str, *values: float) -> list[str]:
-    """Format differences in points (hundredths) of a score, or in the metric's unit, with the same decimals.
+    """Format differences in points (hundredths of a score) or in the metric's unit.
 
-    Use enough decimals to distinguish each number from 0.
+    All differences get the same number of decimal places. It is large enough to distinguish nonzero differences of at
+    least 0.001 from 0.
     """
     scale, decimals = (100, 0) if METRICS[metric].bounded else (1, 2)
     scaled = [scale * value for value in values]
@@ -116,7 +117,7 @@ def _with_unit(metric: str, number: str) -> Issue:
 
 
 def short_p(p: float) -> str:
-    """Format a p-value for a sentence: two significant digits, but never rounded to 0.05."""
+    """Format a p-value for a sentence with two or three decimal places. Never round it to 0.05."""
     if p < 0.001:
         return "<0.001"
     return f"{p:.2f}" if p >= 0.1 else f"{p:.3f}" if abs(p - stats.ALPHA) > 0.0005 else f"{p:.5f}"
@@ -125,13 +126,13 @@ def short_p(p: float) -> str:
 def summarize(
     rows: Sequence[Row], pairs: Sequence[Pair], measures: Sequence[tuple[str, str, str]], family: Family
 ) -> list[Verdict]:
-    """Return the verdicts on the primary measures.
+    """Return the verdicts for the primary measures.
 
     Args:
         rows: the scores of tasks and means.
-        pairs: the pairs of models in them.
-        measures: the primary measures: task, metric, filter.
-        family: which pairs of models are compared.
+        pairs: the pairs of models for each measure of the rows.
+        measures: the primary measures, as (task, metric, filter).
+        family: the pairs of models to compare.
     """
     found = []
     for measure in measures:
@@ -144,17 +145,17 @@ def summarize(
 
 
 def mean_of(group: str) -> str:
-    """Return the name of the mean over the tasks of a group: `mean sample` for `mera_ru_sample`."""
+    """Return the name of the mean over a group of tasks, such as `mean sample` for `mera_ru_sample`."""
     return f"mean {group.removeprefix('mera_ru').lstrip('_')}".strip()
 
 
 def variant_of_mean(task: str) -> str | None:
-    """Return the variant of the tasks that a mean covers, empty for the plain ones; None if `task` is no mean."""
+    """Return the task variant of a mean (empty for the plain tasks), or None if `task` is not a mean."""
     return task.removeprefix("mean").strip() if task in map(mean_of, averaged_groups()) else None
 
 
 def measure_name(task: str, metric: str, filter_name: str) -> Issue:
-    """Return the name of a measure in words, as a fragment."""
+    """Return the name of a measure, as a fragment."""
     variant, column = variant_of_mean(task), column_name(metric, filter_name)
     if variant is not None:
         return note("measure-mean-of" if variant else "measure-mean", column=column, variant=variant)
@@ -168,7 +169,7 @@ def column_name(metric: str, filter_name: str) -> Issue:
 
 def _on_pairs(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Iterator[Issue]:
     sign = -1 if METRICS[rows[0].metric].higher_is_better else 1
-    rank = {row.model: place for place, row in enumerate(sorted(rows, key=lambda row: sign * row.score.value))}
+    rank = {row.model: index for index, row in enumerate(sorted(rows, key=lambda row: sign * row.score.value))}
     shown = sorted(pairs, key=lambda pair: sorted(rank.get(model, len(rank)) for model in (pair.model, pair.other)))
     if not family.chosen and len(rows) > _EVERY_PAIR:
         shown = [pair for pair in shown if 0 in (rank.get(pair.model), rank.get(pair.other))]

@@ -93,7 +93,7 @@ def test_chat_templates_may_differ_and_it_is_said(copied, monkeypatch):
     run(copied, [TASK], model="org/chat-two", apply_chat_template=True)
     row = row_of(compare_runs([copied], baseline="org/chat-one"), TASK, "org/chat-two")
     assert row.difference is not None
-    assert joined(row.notes) == "the prompts contain the same questions in different chat templates"
+    assert joined(row.notes) == "the prompts differ only in their chat templates"
 
 
 def other_template(self, history, add_generation_prompt=True):

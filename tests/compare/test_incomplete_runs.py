@@ -121,7 +121,7 @@ def test_nothing_to_compare_is_an_error(tmp_path, copied, mera_ru):
         log.write_text("{}\n", encoding="utf-8")
     outcome = mera_ru("compare", copied)
     assert outcome.status == 1
-    assert "No usable scores are left to compare" in outcome.err
+    assert "There are no usable scores to compare" in outcome.err
 
 
 def test_verdicts_beside_the_logs_are_read(copied):

@@ -129,7 +129,7 @@ def test_the_newest_log_wins_and_the_choice_is_told(copied, mera_ru):
     data = json.loads(outcome.out)
     found = next(r for r in data["scores"] if (r["task"], r["model"]) == ("riddles_sample", WEAK))
     assert found["score"]["value"] > 0.6
-    assert "older and left out: samples_riddles_sample_" in outcome.err
+    assert "older logs left out: samples_riddles_sample_" in outcome.err
     assert next(r for r in data["scores"] if (r["task"], r["model"]) == (TASK, WEAK))["score"]["value"] < 0.5
 
 

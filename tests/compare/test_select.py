@@ -78,14 +78,14 @@ def test_where_and_how_fast_a_model_runs_is_no_setting(tmp_path, mera_ru):
 @pytest.mark.parametrize(
     ("runs", "status", "message"),
     [
-        (["all={results}"], 1, f"covers runs of several models: /models/local/strong-7b, {MIDDLE}, {WEAK}"),
+        (["all={results}"], 1, f"matches runs of several models: /models/local/strong-7b, {MIDDLE}, {WEAK}"),
         ([f"{MIDDLE}={{results}}/org__weak-160m", "{results}/org__middle-1b"], 1, f"have the name {MIDDLE!r}"),
         (["a={results}/org__weak-160m", "a={results}/org__middle-1b"], 1, "have the name 'a'"),
         (["a={results}/org__weak-160m", "b={results}/org__weak-160m"], 2, "org__weak-160m has two names, a and b"),
         (
             ["a={results}/org__weak-160m", "b={results}/org__weak-160m/../org__weak-160m"],
             1,
-            "has two names, 'a' and 'b'",
+            "has two model names, 'a' and 'b'",
         ),
         (["a={results}/missing"], 1, "/missing does not exist"),
         (["=results"], 1, "=results does not exist"),

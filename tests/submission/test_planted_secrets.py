@@ -119,7 +119,7 @@ def texts(name: str, content: bytes) -> Iterator[tuple[str, str]]:
             for entry in archive.namelist():
                 yield from texts(f"{name}/{entry}", archive.read(entry))
     if packed := re.search(rb'id="packed-samples">([^<]*)<', content):
-        yield f"{name}/packed", zlib.decompress(base64.b64decode(packed[1])).decode()
+        yield f"{name}/packed", zlib.decompress(base64.b64decode(packed[1])).decode("utf-16-le")
 
 
 def test_planted_secrets_are_written_nowhere(plant, mera_ru, tmp_path, monkeypatch):

@@ -1,11 +1,11 @@
-"""Build the HTML report of a comparison: one file that needs no network.
+"""Build the HTML report of a comparison. The report is one file that needs no network.
 
-    __init__.py  the file: data, style and script together, under a policy that blocks everything else
-    plots.py     the choice of figures, and the same figures as PNG and SVG, with matplotlib
-    assets/      the page's skeleton, style, texts in Russian and English, and script
+    __init__.py  the file, which contains data, style and script, and a policy that blocks everything else
+    plots.py     the selection of figures, and their PNG and SVG files, drawn with matplotlib
+    assets/      the page's skeleton, style, script, and texts in English and Russian
 
-Data and responses are hostile text. The file holds them as JSON that cannot end its element, or packed as base64, and
-the script adds them to the page only as text.
+Data and responses are hostile text. The file contains them as escaped JSON or as base64, so they cannot end their HTML
+element. The script inserts them into the page only as text.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from mera_ru_tasks.textutil import encodable, strict_json
 
 _ASSETS = Path(__file__).parent / "assets"
 
-# In order of dependency.
+# The scripts in order of dependency.
 _SCRIPTS = ("dom.js", "state.js", "plot.js", "board.js", "parts.js", "search.js", "detail.js", "browser.js", "main.js")
 
-# Higher levels take three times as long to save a tenth of the size.
+# Higher levels take three times as long and reduce the size by only a tenth.
 _COMPRESSION = 3
 
-# Characters that could end the JSON's element, or a line in old parsers. JSON contains them only inside strings.
+# Characters that could end the HTML element, or a line in old parsers. JSON contains them only inside strings.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -78,13 +78,13 @@ def build(comparison: Comparison) -> str:
 
 
 def _data(comparison: Comparison) -> dict[str, Any]:
-    """Return the page's data: the comparison's, with figures instead of the numbers that they show.
+    """Return the data of the page. They are the comparison's data, with figures instead of breakdowns and gaps.
 
-    Models have only labels, since a name can be a path on the user's machine.
+    Models have labels instead of names, because a name can be a path on the user's machine.
     """
     data = to_data(comparison)
     del data["breakdowns"], data["gaps"]
-    # The sentences on all pairs in all measures would be larger than the rest; the page has a short text for each code.
+    # The verdict sentences of all pairs would be larger than all other data. The page has a short text for each code.
     data["pairs"] = [{name: value for name, value in pair.items() if name != "sentence"} for pair in data["pairs"]]
     models = [
         {**model, "runs": [{**run, "model_name": model["label"]} for run in model["runs"]]} for model in data["models"]
@@ -106,7 +106,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 
 def _russian(comparison: Comparison) -> dict[str, str]:
-    """Return the Russian notes by their English texts, which the data contain."""
+    """Return the Russian text of each note, by its English text. The data contain only the English texts."""
     rows = (*comparison.rows, *comparison.means)
     russian = {
         sentence(one, shared=True): sentence(one, RUSSIAN, shared=True)
@@ -130,10 +130,11 @@ def _json(value: Any) -> str:
 
 
 def _packed(samples: Mapping[str, Any]) -> str:
-    """Return the samples compressed and in base64: much smaller, and without characters special to HTML.
+    """Return the samples, compressed and encoded as base64. The result contains no characters with a meaning in HTML.
 
-    The strings follow the rest, separated by NUL, since browsers split a text faster than they parse it. UTF-16 suits
-    Russian: a tenth smaller than UTF-8 when compressed, and decoded several times faster.
+    The strings follow the JSON of the other fields and are separated by NUL, because browsers split a text faster than
+    they parse JSON. Compressed Russian is a tenth smaller in UTF-16 than in UTF-8, and browsers decode it several times
+    faster.
     """
     strings = [encodable(text).replace("\0", "\ufffd") for text in samples["strings"]]
     rest = _json({name: value for name, value in samples.items() if name != "strings"})
@@ -155,7 +156,7 @@ def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-# The number of characters of a question in the list of documents.
+# The maximum length of a question in the list of documents, in characters.
 _TITLE = 160
 
 _ANSWER_FIELDS = (
@@ -165,7 +166,7 @@ _ANSWER_SCORES = ("exact_match", STRICT), ("exact_match", FLEXIBLE), ("answered"
 
 
 class _Strings:
-    """A table of texts that stores each text once."""
+    """A table of texts without duplicates."""
 
     def __init__(self) -> None:
         self.table: dict[str, int] = {}
@@ -176,11 +177,12 @@ class _Strings:
 
 
 def pack(comparison: Comparison) -> dict[str, Any]:
-    """All documents with all answers, as JSON data.
+    """Return all documents and answers as JSON data.
 
-    An answer is a list in the order of `answer_fields`; texts are indices into `strings`. Two texts are lists of parts
-    to join. A prompt consists of the document's question, which models share, and the texts before and after it. A
-    response consists of its reasoning, which may be empty, and the text that the filters read.
+    An answer is a list in the order of `answer_fields`. Texts are stored as indices into `strings`. Prompts and
+    responses are stored as lists of texts to join. A prompt consists of the document's question, which is the same for
+    all models, and of the texts before and after the question. A response consists of its reasoning, which may be
+    empty, and of the text from which the filters extract the answer.
     """
     strings = _Strings()
     documents: dict[tuple[str, str], dict[str, Any]] = {}
@@ -188,14 +190,14 @@ def pack(comparison: Comparison) -> dict[str, Any]:
     models = {model: number for number, model in enumerate(comparison.models)}
     for entry in comparison.entries:
         for key, answer in entry.answers.items():
-            place = (entry.task, key)
-            if place not in documents:
-                documents[place] = _document(entry, answer, comparison.tasks.index(entry.task), strings)
+            document = (entry.task, key)
+            if document not in documents:
+                documents[document] = _document(entry, answer, comparison.tasks.index(entry.task), strings)
             if key not in questions:
                 questions[key] = render(answer.doc).strip()
             scores = [entry.scores.get(measure, {}).get(key) for measure in _ANSWER_SCORES]
             packed = _answer(models[entry.model], entry, answer, scores, questions[key], strings)
-            documents[place]["answers"].append(packed)
+            documents[document]["answers"].append(packed)
     ordered = sorted(documents.values(), key=lambda document: (document["task"], document["id"] or 0))
     return {
         "answer_fields": _ANSWER_FIELDS,
@@ -217,7 +219,7 @@ def _document(entry: Entry, answer: Answer, task: int, strings: _Strings) -> dic
 
 
 def _title(inputs: Mapping[str, str]) -> str:
-    """Return the inputs that distinguish a document from others; all inputs if none are known to."""
+    """Return the inputs that best identify a document. For unknown inputs, return all of them."""
     names = ("question", "enantiosemic_word", "text", "lang_unit", "example_text", "region", "option_a")
     known = [inputs[name] for name in names if inputs.get(name)]
     text = " · ".join(" ".join(value.split()) for value in known or inputs.values())
@@ -245,19 +247,19 @@ def _answer(
     ]
 
 
-# The number of characters of a filter's reading and of the clause that gave it: enough to recognise, small in the file.
-_READING = 300
+# The maximum length of an extracted answer and of the clause that contains it. Long texts would enlarge the file.
+_EXTRACTED = 300
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _READING else "…" + text[1 - _READING :]
+    return text if len(text) <= _EXTRACTED else "…" + text[1 - _EXTRACTED :]
 
 
 def _explained(entry: Entry, answer: Answer) -> tuple[int, str, str]:
-    """Return the length of the reasoning at the start of a response, and the reason for its flexible extraction.
+    """Return the length of the reasoning at the start of a response, and the code and clause of the extraction.
 
-    The reason is a code and a clause (see `scoring.extract.Extraction`). Both are empty if the present rules extract
-    another answer than the logged one, as they can with a log of another version.
+    For code and clause, see `scoring.extract.Extraction`. Both are empty if the current rules do not extract the logged
+    answer, because another version wrote the log.
     """
     response, prefix = answer.response, continued(entry.log, answer.prompt)
     found = extract_from(answer.doc, response, prefix)

@@ -1,4 +1,4 @@
-"""Choose the figures of a comparison, for the page and as PNG and SVG files drawn with matplotlib."""
+"""Select the figures of a comparison for the HTML report, and draw them as PNG and SVG files with matplotlib."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FORMATS = ("png", "svg")
 
 SCORES, DIFFERENCE, PART, GAP = "scores", "difference", "part", "gap"
 
-# Inches: the width, a row's height, and a panel's space for title and axis.
+# In inches: the width of a figure, the height of a row, and the space for a panel's title and axis.
 _WIDTH, _ROW, _GAP = 7.0, 0.32, 0.8
 _INK, _LINE = "#1b1f24", "#9aa4b0"
-# The page's colours of models on white paper (`--m0` to `--m9` in report.css).
+# The colours of models on a white background. They are the same as `--m0` to `--m9` in report.css.
 COLOURS = (
     "#4a5561", "#1f5fbf", "#c2570c", "#17803d", "#8e3fb0", "#b3261e", "#0e7f8a", "#8a6d00", "#b0307a", "#5a4fcf",
 )  # fmt: skip
@@ -36,15 +36,15 @@ class Figure:
     """An interval plot.
 
     Attributes:
-        kind: `SCORES`, `DIFFERENCE` (from the baseline), `PART` (of a task) or `GAP` (within each model).
-        task: the task, or the mean over tasks.
+        kind: `SCORES`, `DIFFERENCE` (from the baseline), `PART` (a subset of a task) or `GAP` (within each model).
+        task: the task, or the name of a mean over tasks.
         metric: the metric.
-        filter: its filter; empty if the figure compares filters.
-        by: the property that divides the task, or the kind of gap; empty for whole tasks.
-        part: the part of the task; empty for whole tasks.
-        rows: the models and intervals from top to bottom, the best model of the measure first.
-        reference: the position of a dashed line, the chance level or 0; None for no line.
-        axis: the start and the end of the axis.
+        filter: the filter. Empty if the figure compares filters.
+        by: the property that splits the task, or the kind of gap. Empty for whole tasks.
+        part: the subset of the task. Empty for whole tasks.
+        rows: the models and their estimates, starting with the best model of the measure.
+        reference: the position of the dashed line, which is the chance level or 0. None for no line.
+        axis: the ends of the axis.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Figure:
 
 
 def figures(comparison: Comparison) -> list[Figure]:
-    """Return the figures of a comparison in the page's order: scores with differences, parts of tasks, gaps."""
+    """Return the figures of a comparison in page order: scores with differences, subsets of tasks, gaps."""
     return [*_of_scores(comparison), *_of_parts(comparison), *_of_gaps(comparison)]
 
 
@@ -96,7 +96,7 @@ def _of_parts(comparison: Comparison) -> Iterator[Figure]:
         own.sort(key=lambda part: orders["exact_match", part.filter].index(part.model))
         chances = {part.part: part.chance for part in own}
         rows = {number: [(part.model, part.score) for part in own if part.part == number] for number in chances}
-        # The parts of a task share an axis, so that they can be compared.
+        # All subsets of a task have the same axis, so that readers can compare them.
         lines = [0.0, *(chance for chance in chances.values() if chance is not None)]
         axis = _axis(rows.values(), max(lines), 0.0)
         for number in sorted(rows, key=lambda number: [int(digits) for digits in number.split(".")]):
@@ -113,14 +113,14 @@ def _of_gaps(comparison: Comparison) -> Iterator[Figure]:
         yield Figure(GAP, task, "exact_match", name, kind, "", rows, 0.0, _axis([rows], 0.0, -1.0))
 
 
-# An axis is never shorter than this, or noise of a thousandth would fill the page.
+# The minimum length of an axis. On a shorter axis, small differences would look large.
 _SHORTEST = 0.1
 
 
 def _axis(
     plots: Iterable[Sequence[tuple[str, Estimate]]], reference: float | None, least: float | None
 ) -> tuple[float, float]:
-    """Return the ends of an axis that fits the intervals and the dashed line, within `least` and 1 if bounded."""
+    """Return the ends of an axis for intervals and the dashed line, between `least` (if not None) and 1."""
     estimates = [estimate for rows in plots for _, estimate in rows]
     lines = [] if reference is None else [reference]
     low = min([*lines, *(min(one.low, one.value) for one in estimates)])
@@ -141,13 +141,13 @@ def require_matplotlib() -> None:
 
 
 def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write every figure into `folder`, creating it if necessary; existing files are never overwritten.
+    """Write every figure to `folder`. Create the folder if necessary, and never overwrite existing files.
 
     Returns:
-        The files written. A file holds the scores and differences of a measure, or all parts of a task.
+        The files written. Each file contains the scores and differences of a measure, or all subsets of a task.
 
     Raises:
-        RunError: a file with one of these names exists.
+        RunError: one of the files already exists.
     """
     plots: dict[str, list[Figure]] = {}
     for figure in figures(comparison):
@@ -189,7 +189,7 @@ def _draw(panels: Sequence[Figure], titles: Sequence[str], colours: dict[str, st
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    # Names are not parsed as formulas, text in SVG stays text, and equal data give equal files.
+    # Do not parse names as formulas. Write SVG text as text. Write the same file for the same data.
     with rc_context({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "mera-ru-tasks"}):
         heights = [len(panel.rows) * _ROW for panel in panels]
         height = sum(heights) + _GAP * len(panels)
@@ -199,7 +199,7 @@ def _draw(panels: Sequence[Figure], titles: Sequence[str], colours: dict[str, st
         left = (0.3 + 0.085 * longest) / _WIDTH
         bottom = height
         for panel, title, own in zip(panels, titles, heights, strict=True):
-            # Manual layout: a layout engine would take most of the time.
+            # The layout is computed here, because matplotlib's layout engines would take most of the time.
             bottom -= own + _GAP
             box = (left, (bottom + _GAP / 2) / height, 0.97 - left, own / height)
             _draw_panel(panel, title, colours, canvas.add_axes(box))
@@ -211,17 +211,17 @@ def _draw(panels: Sequence[Figure], titles: Sequence[str], colours: dict[str, st
 
 
 def _label(name: str) -> str:
-    """Return a model's name as a label; a long name is shortened to its end, which distinguishes it."""
+    """Return a model's name as a label. The start of a long name is cut, because the end distinguishes models."""
     name = printable(name).replace("\n", " ")
     return name if len(name) <= 40 else "…" + name[-39:]
 
 
 def _draw_panel(panel: Figure, title: str, colours: dict[str, str], axis: Any) -> None:
-    places = range(len(panel.rows), 0, -1)
-    for place, (model, estimate) in zip(places, panel.rows, strict=True):
+    heights = range(len(panel.rows), 0, -1)
+    for height, (model, estimate) in zip(heights, panel.rows, strict=True):
         ends = [[max(0.0, estimate.value - estimate.low)], [max(0.0, estimate.high - estimate.value)]]
-        axis.errorbar([estimate.value], [place], xerr=ends, fmt="o", color=colours[model], markersize=5, linewidth=1.8)
-    axis.set_yticks(list(places), [_label(name) for name, _ in panel.rows])
+        axis.errorbar([estimate.value], [height], xerr=ends, fmt="o", color=colours[model], markersize=5, linewidth=1.8)
+    axis.set_yticks(list(heights), [_label(name) for name, _ in panel.rows])
     axis.set_ylim(0.4, len(panel.rows) + 0.6)
     axis.set_xlim(*panel.axis)
     if panel.reference is not None:

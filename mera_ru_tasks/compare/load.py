@@ -56,7 +56,7 @@ class Answer:
         generation: the generation settings.
         response: the model's response.
         extractions: the result of each filter.
-        verdicts: the judges' verdicts.
+        verdicts: the verdicts of all judges.
     """
 
     doc_id: int
@@ -69,10 +69,10 @@ class Answer:
     verdicts: Sequence[LoggedVerdict] = ()
 
 
-# By measure and then by the document's hash, a number, or for a group metric (group, size, right).
+# Each document's value by measure and document hash. It is a number, or (group, size, correct) for a group metric.
 Scores = dict[Measure, dict[str, Any]]
-# For scores that were computed after the run, the digest of the reference (see `scoring.score.reference_digest`); None
-# if it is not known.
+# The digests of the references for scores that were computed after the run (see `scoring.score.reference_digest`). None
+# stands for an unknown reference.
 References = dict[Measure, dict[str, "str | None"]]
 
 
@@ -81,17 +81,17 @@ class Entry:
     """One model's results on one task.
 
     Attributes:
-        model: its label in the comparison.
-        task: the task's name there; without `prefill` if runs are compared despite different settings.
-        log: the log that the answers come from.
-        benchmark: the task's benchmark; None for a custom dataset.
-        answers: by lm-eval's hash of the document.
+        model: the model's label in the comparison.
+        task: the task's name in the comparison, without `_prefill` if runs with different settings are compared.
+        log: the log that contains the answers.
+        benchmark: the task's benchmark, or None for a custom dataset.
+        answers: the answers by lm-eval's hash of the document.
         scores: see `Scores`.
         references: see `References`.
-        size: how many documents the task has, as far as the run tells.
-        judges: by filter, the judge of its judge scores (see `judge.config.identity`); None if it is not known.
-        runs: older runs of the same model that are pooled with this one; scores are then means over all runs.
-        incomplete: the filters whose scores are marked because the log may be incomplete (see `LogCheck`).
+        size: the number of documents in the task. Without a results file, the number of documents in the log.
+        judges: the judge of each filter's judge scores (see `judge.config.identity`). None for an unknown judge.
+        runs: older runs of the same model that are pooled with this run. Scores are then means over all runs.
+        incomplete: the filters whose scores must be marked because the log may be incomplete (see `LogCheck`).
     """
 
     model: str

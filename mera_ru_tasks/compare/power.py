@@ -116,7 +116,7 @@ def power(
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """What can happen in one group, each as an array: documents won, documents lost, and the probability."""
+    """The possible outcomes of a group. Each array has one value for each outcome."""
 
     won: NDArray[np.int64]
     lost: NDArray[np.int64]
@@ -124,7 +124,7 @@ class _Outcomes:
 
 
 def _outcomes(in_cluster: int, accuracy: float, difference: float, agreement: float, icc: float) -> _Outcomes:
-    """Return the distribution of the documents won and lost in a group, for the luck that `draw_luck` draws.
+    """Return the distribution of the numbers of documents won and lost in a group, if luck comes from `draw_luck`.
 
     If the common luck of the group is known, its documents are independent. So it is a mixture of multinomial
     distributions.
@@ -157,7 +157,7 @@ def _multinomial(
 def _statistics(
     generator: np.random.Generator, size: Size, outcomes: _Outcomes
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Simulate a task by drawing how many of its groups have each outcome."""
+    """Simulate a task by drawing the number of groups with each outcome."""
     total = outcomes.won - outcomes.lost
     sums = []
     for start in range(0, SIMULATIONS, 1000):  # at a time, to bound the memory

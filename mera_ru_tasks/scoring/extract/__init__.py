@@ -1,11 +1,13 @@
-"""Extract the intended answer from a response (the filter `flexible-extract`).
+"""Extract the intended answer from a response. This is the filter `flexible-extract`.
 
-The steps: `drop_reasoning`, `after_announcement`, `clean`, the answer at the start of the text, and objections in the
-clauses after it. Extraction never guesses: a false credit is worse than a miss, so a response without an unambiguous
-answer has none. It knows only the task's `AnswerFormat` and, if given, the texts of the options.
+Extraction has five steps. The first three are `drop_reasoning`, `after_announcement` and `clean`. Step 4 extracts the
+answer at the start of the cleaned text. Step 5 searches the clauses after the answer for objections.
 
-Responses are hostile text, so every step is linear: whole responses are only searched for fixed strings, and other
-patterns run on pieces of limited length.
+Extraction never guesses, because a false credit is worse than a miss. If a response has no unambiguous answer, the
+result is empty. The only inputs besides the response are the task's `AnswerFormat` and, optionally, the option texts.
+
+Responses are hostile text, so every step takes linear time. Whole responses are searched only for fixed strings. Other
+patterns run on text of limited length.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ from mera_ru_tasks.scoring.normalize import WORD, fold, without_invisible
 
 __all__ = ["Extraction", "after_announcement", "drop_reasoning", "extract_answer", "opening_mark"]
 
-# An answer of letters as the prompt asks for it, which needs no further step.
+# Letters in the format that the prompt requests. Such answers need no further steps.
 _PLAIN, _SEPARATORS = re.compile(r"[\s*]{0,9}([А-ЯЁ](?:[;,] ?[А-ЯЁ]){0,9})[.\s*]{0,9}$"), frozenset(";, ")
 _BEFORE_REASON = re.compile(r",? (?=потому|поскольку|так как|ведь)")
 _LONGEST_CLOSING = 300
 _BRACKET = re.compile(r" \([^()]*\)\.?$")
 _NOT_BUT = re.compile(r"[\s*]*не [^,.\n]{1,40}, а ")
 _LIST_SIGN = re.compile("[,;/]")
-# Separators between a letter and its option's text, `Б. text` or `Б — Text`; before a language unit also `;` and `,`.
+# Separators between a letter and its option's text, as in `Б. text` or `Б — Text`. Units may also follow `;` or `,`.
 _LABEL = re.compile(r"[.):]|[ ]?[—–-] ?(?=\"?[А-ЯЁA-Z])")
 _LABEL_OF_UNIT = re.compile(r"[.):;,]| ?[—–-] ")
 
@@ -40,10 +42,10 @@ class Extraction(NamedTuple):
     """The answer extracted from a response, and the reason.
 
     Attributes:
-        answer: in canonical form (`А; Е`, `Б`, `Б; лужа`, `лапша`); empty if there is no unambiguous answer.
-        code: `given`; without an answer `reasoning-open`, `no-answer`, `unclear`, `out-of-range`, `too-many`,
-            `all-options`, `unclear-verdicts`, `another`, `denied`, `retracted` or `narrowed`.
-        clause: the text that gave or withdrew the answer; empty if there is none.
+        answer: the answer in canonical form (`А; Е`, `Б`, `Б; лужа`, `лапша`). Empty without an unambiguous answer.
+        code: `given` if there is an answer. Otherwise `reasoning-open`, `no-answer`, `unclear`, `out-of-range`,
+            `too-many`, `all-options`, `unclear-verdicts`, `another`, `denied`, `retracted` or `narrowed`.
+        clause: the text that contains the answer or the objection to it. Empty if there is no such text.
         visible: the response without its reasoning.
     """
 
@@ -57,9 +59,9 @@ def extract_answer(response: str, answer_format: AnswerFormat, *, options: Seque
     """Extract the intended answer from a response.
 
     Args:
-        response: the model's text, after the end of the prompt that it continues (`Ответ:`, `<think>`).
-        answer_format: the form of the answer.
-        options: the texts of the options in their order, if known.
+        response: the model's response. If the prompt ends with `Ответ:` or `<think>`, this text precedes the response.
+        answer_format: the answer format of the task.
+        options: the texts of the options, in the order of their letters, or empty if they are unknown.
     """
     visible = drop_reasoning(without_invisible(response))
     if not visible and response.strip():
@@ -90,7 +92,7 @@ def _read(text: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> E
 
 
 def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat) -> Extraction:
-    """Return an answer unless the rest of the text contradicts it."""
+    """Return the answer, or the objection if the rest of the text contradicts the answer."""
     if answer.code:
         return Extraction("", answer.code, clause)
     choices, phrase = answer_format.choices, answer.phrase
@@ -111,7 +113,7 @@ def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat)
 
 
 def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: AnswerFormat) -> Extraction:
-    """Return unique letters in the options' order, with the phrase; nothing if the format allows fewer."""
+    """Return the unique letters in alphabetical order, and the phrase. Too many letters give no answer."""
     distinct = sorted(set(letters), key=answer_format.choices.find) if len(letters) > 1 else letters
     if len(distinct) > answer_format.max_choices:
         return Extraction("", "too-many", clause)
@@ -119,7 +121,10 @@ def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: 
 
 
 def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
-    """Extract from a response without an announcement: its first or last paragraph, or a closing sentence."""
+    """Extract the answer from a response without an announcement.
+
+    The answer may be the first paragraph, the last paragraph or the last sentence.
+    """
     lines = lines_of(clean(visible))
     if lines and _begins_with_answer(lines, answer_format):
         return _read(visible, answer_format, texts)
@@ -138,7 +143,7 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
 
 
 def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bool:
-    """Return True if the first line is only an answer, or one letter with a label and text, but not a sentence."""
+    """Return True if the first line is an answer, or a letter with its option's text, rather than a sentence."""
     line, below = BULLET.sub("", lines[0]), lines[1] if len(lines) > 1 else ""
     if not answer_format.choices:
         return not below and bool(bare_phrase(_BRACKET.sub("", line)))
@@ -146,8 +151,8 @@ def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bo
     if not run.letters:
         return False
     if not WORD.search(run.rest):
-        # If a line break splits prose after «В», the text continues in lower case.
+        # In prose, «В» may be the last word of a line. The next line then starts in lower case.
         return not below[:1].islower() or next(kinds_of(below), "") == "reason"
     if len(run.letters) > 1:
-        return ";" in line[: -len(run.rest)]  # no sentence begins like «А; Е»
+        return ";" in line[: -len(run.rest)]  # a sentence does not start with «А; Е»
     return (_LABEL_OF_UNIT if answer_format.with_phrase else _LABEL).match(run.rest) is not None

@@ -1,8 +1,8 @@
-"""Step 5 of answer extraction: find what clauses anywhere after an answer say about it.
+"""Step 5 of answer extraction: search the clauses after an answer for objections to it.
 
-A clause names candidates: the given answer or others. It may give its candidates, deny them, retract the answer, or do
-none of these. The answer is kept unless a clause gives another candidate, denies the given one, or retracts. One table
-of words serves every answer format and every position of a clause.
+A clause may mention candidates: the extracted answer or other answers. It may give the candidates as answers, deny
+them, retract the extracted answer, or do none of this. An answer is rejected if a clause gives another candidate,
+denies the answer or retracts it. All answer formats use the same table of words.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import NamedTuple
 
 from mera_ru_tasks.scoring.normalize import WORD
 
-# Each word has one kind; a word outside the table is content. `*` matches any ending.
+# The kinds of words. Words that are not in the table are content words. `*` stands for any ending.
 _TABLE = {
-    # Words that deny: alone («неверно»), or before an approving word («не подходит»).
+    # Words that deny a candidate, either alone («неверно») or before an approving word («не подходит»).
     "negation": "не ни not нельзя вряд чем кроме",
     "denial": "хуже менее ловушк* ошибоч* ошибка ошибкой ложн* ложь исключ* отпада* "
     "отбр* отмета* откл* противореч* false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
     "approval": "подход* подой* подош* год* соответств* верен верн* прав* корректн* true correct да ✅ ✔ ✓ ☑",
-    # Words that retract a statement, or turn to something else.
+    # Words that retract a statement or turn to another one.
     "retraction": "передума* ошибся ошиблась исправл* поправ* меняю стоп погоди* подожди* отмена беру отказыва* ой упс "
     "пересмотр*",
     "turn": "пусть хотя впрочем все-таки все-же actually извини* sorry деле",
-    # Words that add another answer to the first, or refer to other answers.
+    # Words that add another answer or refer to other answers.
     "or": "или либо or",
     "addition": "вдруг возмож* вероятн* мож* мог* допус* наверн* также тоже еще альтернатив* alternat* запасн*",
     "others": "other else rest second остальн* други* друго* другая второ* вторая",
     "narrowing": "только",
-    # Words around an answer that do not change it.
+    # Words that may surround an answer without changing it.
     "lead": "я ну думаю кажется похоже всего таким увы почти просто тогда уж уверен* образом итог* вердикт вот мне мой "
     "хм так что so the is my final по-моему",
     "link": "здесь тут одно но однако и а в на к бы же быть был* явля* следующ* самом именно все сразу and of то это* "
@@ -40,7 +40,7 @@ _TABLE = {
     "choice": "кандидат* ответ вариант* фраз* текст* букв* слов* языков* единиц* верси* answer*",
     "topic": "описан* ошиб* вопрос* загадк* формулиров* смысл* контекст* детал* логик* услови* значени* автор* словар* "
     "вывод* тракто* вниман* обоснован*",
-    # Words showing that a clause does not state the answer.
+    # Words in clauses that do not state an answer.
     "condition": "если чтобы if",
     "seeming": "сначала поначалу покаж* показал* казал* подумал* подумать думал* первы*",
     "example": "пример*",
@@ -56,16 +56,16 @@ _STEMS = re.compile(
         if "*" in words
     )
 )
-# Words that a clause may use to give an answer, known by their endings: comparatives, and verbs of the speaker.
+# The endings of more words that may give an answer: comparatives, verbs in the first person, and adverbs.
 _ENDINGS = re.compile(
     r"(?P<turn>\w+(?:[тчвсбьжн]н|[чвлрб]|ст)ее$|\w+[ьч]ше$)|(?P<speaker>\w+(?:[аялн]ю|[жчшщ]у|[ая]ем|[еи]мся|[юу]с[ья])$)|"
     r"(?P<lead>(?!не)\w{4,}(?:[внтжрьчсл]но|стью|-то|-ка)$)"
 )
 ANSWER = re.compile("вариант|верси")
-# Marks that count as a word; a hyphenated word is one word.
+# Marks that count as words. A hyphenated word counts as one word.
 MARK = re.compile("[✅✔✓☑❌✗✘✖❎🚫]")
 _TOKEN = re.compile(rf"[Вв]с[её] же|{WORD.pattern}(?:-{WORD.pattern})*|{MARK.pattern}")
-# After these words a clause only mentions an option: «в тексте Б».
+# Prepositions. An option after one of them is mentioned, but not given as an answer: «в тексте Б».
 PREPOSITION = re.compile("(?:[восу]|[всо]о|об|из|под?|при|про|от|до|для|без|после|перед|среди|через)$", re.IGNORECASE)
 # The start of a list item in cleaned text.
 BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])\s+")
@@ -73,7 +73,7 @@ BULLET = re.compile(r"^\s*(?:[-•–—·‣▪●○◦►▸→]|\d{1,2}[.)])
 
 @functools.lru_cache(maxsize=8192)
 def kind_of(word: str) -> str:
-    """Return the kind of a word in any case: `number`, a kind of the table, or empty for content."""
+    """Return the kind of a word: `number`, a kind of the table, or an empty string for content words."""
     if word.isdigit():
         return "number"
     word = word.lower().replace("ё", "е").replace(" ", "-")
@@ -88,7 +88,7 @@ def kind_of(word: str) -> str:
 
 
 def tokens_of(text: str) -> list[re.Match[str]]:
-    """Return the words of a text and its check marks, in order."""
+    """Return the words and check marks of a text, in order."""
     return list(_TOKEN.finditer(text))
 
 
@@ -97,32 +97,41 @@ def kinds_of(text: str) -> Iterator[str]:
     return (kind_of(token[0]) for token in _TOKEN.finditer(text))
 
 
-# The end of a sentence, a bracket or a line. A full stop after a single lower-case letter marks an abbreviation.
+# The end of a sentence, a line or a bracket. A full stop after a single lower-case letter marks an abbreviation.
 _SENTENCE_END = re.compile(
     r"([.!?…\n()\[\]](?:(?<!\.)[!?…\n()\[\]]*|(?<=\.)(?:\.+|(?:(?<=[^\W_]{2}\.)|(?<=[^\w\s]\.)|(?<=[А-ЯA-Z\d]\.))(?=\s|$))))"
 )
 _CLAUSE_END = re.compile(
     r"(,(?= )(?!(?<=\b[А-ЯA-Z],) [А-ЯA-Z]\b)|;(?<!\b[А-ЯA-Z];)|:| [—–-]+(?= )| (?=(?:но|однако|является) ))"
 )
-# The label of an option: `А) …` anywhere, `А. …` at the start of a line.
+# The label of an option: `А) …` in any position, or `А. …` at the start of a line.
 _LABEL = re.compile(r"[.)] (?:(?<=^[^\W\d_]. )|(?<=\n[^\W\d_]. )|(?<=\n- [^\W\d_]. )|(?<=[.,;!?] [^\W\d_]\) ))")
 _HYPOTHETICAL = re.compile("если бы |if .*would ")
 _LATIN = re.compile("[A-Za-z]")
-# «Исключаем лишнее», «нет сомнений», «ошибка в том»: with an object these words deny something else.
+# Words that deny something else if they have an object: «исключаем лишнее», «нет сомнений», «ошибка в том».
 _NEEDS_OBJECT = re.compile("нет|no|ошибо?ч?ка|.*(?:[еи]м|ю|л[аи]?|ть)$")
 _DASHES = frozenset(":—–-")
-# A longer sentence without a single capital matters to letters only if it denies or retracts something near its start.
+# A sentence longer than `_SHORT` without single capital letters is relevant to an answer of letters only if its first
+# `_FIRST` characters deny or retract something.
 _SHORT, _FIRST = 20, 80
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
-# With words of these kinds, «но …» denies what was named before it. Others may stand between «не» and what it denies.
+# If «но …» contains words of the first kinds, it denies the candidates before it. Words of the second kinds may
+# separate «не» from the candidate that it denies.
 _SAYING = frozenset({"", "topic", "negation", "denial"})
 _BETWEEN = frozenset({"negation", "lead", "link", "choice", "choosing", "speaker", "addition"})
-# Words of these kinds show that a clause gives the candidates it names.
+# The kinds of words with which a clause gives its candidates as answers.
 GIVING = frozenset({"turn", "addition", "approval", "or", "speaker", "choosing"})
 
 
 class Clause(NamedTuple):
-    """A part of a sentence: its text, its words, the kind of each word, and the sign that ends it."""
+    """A clause of a sentence.
+
+    Attributes:
+        text: the text of the clause.
+        tokens: the words.
+        kinds: the kind of each word.
+        sign: the punctuation mark after the clause, or an empty string.
+    """
 
     text: str
     tokens: list[re.Match[str]]
@@ -131,10 +140,13 @@ class Clause(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """The candidates that a clause names, letters or folded phrases, and the number of the first one's word.
+    """The candidates that a clause mentions.
 
-    `stated` is True if the clause gives them when a word says so; `alone` if it gives them without such a word, unless
-    the sentence says more.
+    Attributes:
+        candidates: the candidates, as letters or folded phrases.
+        stated: True if the clause gives the candidates as answers when it contains a word of a kind in `GIVING`.
+        alone: True if the clause gives the candidates without such a word, unless the sentence says more.
+        number: the index of the word with which the first candidate starts.
     """
 
     candidates: frozenset[str] = frozenset()
@@ -144,9 +156,12 @@ class Mention(NamedTuple):
 
 
 class Objection(NamedTuple):
-    """The reason to reject an answer, the sentence that contains it, and the other candidates that it gives.
+    """An objection to an answer.
 
-    The code is `another`, `denied`, `retracted` or `narrowed`; `joined` if only «или» or nothing joins the candidates.
+    Attributes:
+        code: `another`, `denied`, `retracted` or `narrowed`. If only «или» or nothing connects the candidates, `joined`.
+        clause: the sentence that contains the objection.
+        candidates: the other candidates that the sentence gives as answers.
     """
 
     code: str
@@ -155,7 +170,7 @@ class Objection(NamedTuple):
 
 
 def sentences_of(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the sentences of a text, each with True if it is in brackets; a bracket is a separate sentence."""
+    """Yield each sentence of a text, and True if it is in brackets. Text in brackets is a separate sentence."""
     in_brackets = False
     for number, piece in enumerate(_SENTENCE_END.split(_LABEL.sub(": ", text))):
         if number % 2:
@@ -166,7 +181,7 @@ def sentences_of(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def clauses_of(sentence: str) -> list[Clause]:
-    """Split a sentence into its clauses, without those that have no words."""
+    """Return the clauses of a sentence. Clauses without words are left out."""
     pieces = [*_CLAUSE_END.split(sentence), ""]
     parts = ((text, tokens_of(text), sign.strip()[:1]) for text, sign in zip(pieces[::2], pieces[1::2], strict=True))
     clauses = [
@@ -193,9 +208,12 @@ def clauses_of(sentence: str) -> list[Clause]:
 
 
 def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause], Mention]) -> Objection | None:
-    """Return the first objection in a text to the given answer; None if the answer is kept.
+    """Return the first objection to an answer, or None if there is no objection.
 
-    The answer consists of the candidates in `given`; `mention_in` finds those of a clause, as the format requires.
+    Args:
+        text: the text after the answer.
+        given: the candidates of which the answer consists.
+        mention_in: a function that finds the candidates in a clause. It depends on the answer format.
     """
     if not WORD.search(text) and not MARK.search(text):
         return None
@@ -216,7 +234,7 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
 
 
 def _may_tell(sentence: str, names: bool) -> bool:
-    """Return False if a sentence certainly does not affect an answer, like most sentences of an explanation."""
+    """Return False if a sentence cannot affect an answer. Most sentences of an explanation cannot."""
     if names or len(sentence) <= _SHORT or _CAPITAL.search(sentence):
         return True
     kinds = set(map(kind_of, _TOKEN.findall(sentence, 0, _FIRST)))
@@ -224,17 +242,17 @@ def _may_tell(sentence: str, names: bool) -> bool:
 
 
 class _Stance:
-    """The statements of one sentence about the answer; `last` holds the candidates named last."""
+    """The statements of one sentence about the answer. `last` contains the candidates mentioned last."""
 
     def __init__(self, given: frozenset[str], before: frozenset[str], mention_in: Callable[[Clause], Mention]) -> None:
         self.given = given
-        self.before = before  # named in the previous sentence; «это» may refer to it
+        self.before = before  # the candidates of the previous sentence, to which «это» may refer
         self.mention_in = mention_in
         self.last: frozenset[str] = frozenset()
         self.says_more = False
 
     def of(self, sentence: str) -> Objection | None:
-        """Return the sentence's objection; None if it has none."""
+        """Return the objection in a sentence, or None if there is no objection."""
         if _HYPOTHETICAL.search(sentence.lower()):
             return None
         seeming = seemed = announced = explains = closes = negated = False

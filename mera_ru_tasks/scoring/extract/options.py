@@ -1,4 +1,4 @@
-"""Step 4 of answer extraction, for options: find letters at the start of a text, in a list, or in a clause."""
+"""Step 4 of answer extraction, for options: find letters at the start of a text, in a list or in a clause."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, kind_of, kind
 from mera_ru_tasks.scoring.normalize import LOOK_ALIKES, WORD, fold
 
 _LEADING = frozenset({"lead", "speaker", "choice", "approval", "link", "narrowing", "addition"})
-# Single letters that are also words, and those that abbreviate a word before a name: «г. Тверь».
+# Letters that are also words, and letters that abbreviate a word before a name («г. Тверь»).
 _ONE_LETTER_WORDS, _ABBREVIATIONS = frozenset("АВИОУКСЯI"), frozenset("гд")
-# Kinds of words before which «А» is a letter rather than a conjunction: «А тоже подходит».
+# The kinds of words before which «А» is a letter and not a conjunction: «А тоже подходит».
 _JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
-# One letter, the separators between two letters of an answer, and a sequence of letters.
+# A single letter, the separators between two letters of an answer, and a sequence of letters.
 _ONE = re.compile(r"(?<![^\W_])(?!(?:и|and|а также)\b)[^\W\d_](?![^\W_]|[\u0300-\u036f])", re.IGNORECASE)
 _OPEN, _CLOSE = r"[\s\"'{<]{0,4}(?:[(\[](?= ?[^\W\d_] ?[)\]]) ?)?", r"[\s\"')\]}>]{0,4}"
 _BETWEEN = rf"{_CLOSE}(?:(?:\.?[;,]|[/|&+•、]){_OPEN})?(?:(?:и|and|а также)\b)?{_OPEN}"
@@ -26,7 +26,14 @@ _CAPITAL = re.compile("[А-ЯA-ZΑ-Ωбгде]$")
 
 
 class Answer(NamedTuple):
-    """The answer of a text and the rest of the text, which may object; or the code for a missing answer."""
+    """An answer at the start of a text.
+
+    Attributes:
+        letters: the option letters.
+        rest: the rest of the text, which may contain objections.
+        code: the code of the reason why there is no answer, or an empty string.
+        phrase: the phrase or language unit, or an empty string.
+    """
 
     letters: list[str]
     rest: str = ""
@@ -35,7 +42,7 @@ class Answer(NamedTuple):
 
 
 def letters_at_head(line: str, choices: str) -> Answer:
-    """Extract option letters at the start of a line, after words such as «вариант»."""
+    """Extract option letters from the start of a line. Words such as «вариант» may precede the letters."""
     word = WORD.search(line)
     while word is not None and len(word[0]) > 1 and kind_of(word[0]) in _LEADING:
         word = WORD.search(line, word.end())
@@ -62,7 +69,7 @@ def letters_at_head(line: str, choices: str) -> Answer:
 
 
 def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
-    """Return True if a single letter is a word of a sentence: «А вот», «г. Тверь», «т. к.»."""
+    """Return True if a single letter is a word or an abbreviation: «А вот», «г. Тверь», «т. к.»."""
     following = WORD.search(line, place.end())
     if following is None or (not letter and place[0].islower() and line[place.end()] in ". "):
         return following is not None
@@ -75,13 +82,13 @@ def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
 
 
 def as_letter(word: str, choices: str) -> str | None:
-    """Return the option letter that a word resembles: "" if it is out of range, None for a longer word."""
+    """Return the option letter for a word, "" for a letter out of range, or None for a longer word."""
     letter = word.translate(LOOK_ALIKES).upper() if len(word) == 1 and word.isalpha() else None
     return letter if letter is None or letter in choices else ""
 
 
 def letters_in(text: str, tokens: Sequence[re.Match[str]], choices: str) -> dict[int, str]:
-    """Return the option letters among the words of a clause by their numbers."""
+    """Return the option letters in a clause, by the index of the word."""
     letters: dict[int, str] = {}
     for number, token in enumerate(tokens):
         letter = as_letter(token[0], choices) if _CAPITAL.match(token[0]) else ""
@@ -99,7 +106,7 @@ def _begins_sentence(text: str, tokens: Sequence[re.Match[str]]) -> bool:
 
 
 def letter_mention(clause: Clause, choices: str) -> Mention:
-    """Return the letters that a clause names. They are stated unless a preposition comes before them."""
+    """Return the letters that a clause mentions. They are stated unless a preposition precedes them."""
     found = letters_in(clause.text, clause.tokens, choices)
     if not found:
         return Mention()
@@ -112,9 +119,9 @@ def letter_mention(clause: Clause, choices: str) -> Mention:
     return Mention(frozenset(found.values()), not is_about, (is_pure or is_last) and not is_about, first)
 
 
-# A further letter with its option's text: «…; Д. text», «…), Д) text», «… . Д) text».
+# Another letter with its option's text: «…; Д. text», «…), Д) text», «… . Д) text».
 _LABEL = re.compile(r"(?P<before>[;,.!?)\"]) ?(?:и )?\"?(?P<letter>[^\W\d_])(?P<sign>\"? ?[.):(=—–-]| \")(?=.*?\w)")
-# Text that may follow letters without a sign, and a comma after «А», which may be a conjunction.
+# The kinds of words and the texts that may follow letters without a separator, or follow «А» and a comma.
 _FOLLOWING_KINDS = frozenset({"reason", "approval", "negation", "denial", "addition", "or"})
 _FOLLOWING = re.compile(r"\W*(?:так как|т\. ?к\.|а не\b)", re.IGNORECASE)
 _SHARE = re.compile(r"\W*(?:\d{1,2}(?:[.,]\d+)? ?%|[01][.,]\d)")
@@ -123,12 +130,18 @@ _VERDICTS: dict[str, str] = dict.fromkeys(["1", "y", "+", "approval"], "right") 
 )
 _EXCEPT = re.compile(r"\W*вс[её]\b[^.\n]{0,40}\bкроме\b", re.IGNORECASE)
 _HEADING = frozenset({"lead", "link", "choice", "approval", "topic"})
-# Kinds of words showing that a sentence does not give the letters at its end.
+# The kinds of words in sentences that do not give the letters at their end as answers.
 _NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "example", "retraction"})
 
 
 class Item(NamedTuple):
-    """One entry of an answer: letters, the text behind them, and the sign between; `bullet` or `bare` without text."""
+    """One item of an answer.
+
+    Attributes:
+        letters: the letters.
+        text: the text after the letters.
+        style: the separator between letters and text. Without text, `bullet` or `unmarked`.
+    """
 
     letters: list[str]
     text: str
@@ -136,7 +149,7 @@ class Item(NamedTuple):
 
 
 def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
-    """Extract letters from cleaned lines; `texts` holds the folded texts of the options."""
+    """Extract letters from cleaned lines. `texts` contains the folded texts of the options by letter."""
     is_heading = len(lines) > 1 and all(kind in _HEADING for kind in kinds_of(lines[0]))
     if is_heading and not letters_at_head(lines[0], choices).letters:  # «следующие варианты:»
         lines = lines[next((number for number, line in enumerate(lines) if number and line), 0) :]
@@ -153,7 +166,7 @@ def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]
         more = items_of(line, choices, texts) if word and not closed else []
         if more is None and len(line) < 9:  # a longer line is a sentence
             return Answer([], code="out-of-range")
-        is_near = is_heading or not gap or first.style != "bare"
+        is_near = is_heading or not gap or first.style != "unmarked"
         if more and all(item.style == first.style for item in more) and is_near:
             items += more
         else:
@@ -163,12 +176,12 @@ def answer_of_lines(lines: Sequence[str], choices: str, texts: Mapping[str, str]
 
 
 def items_of(line: str, choices: str, texts: Mapping[str, str]) -> list[Item] | None:
-    """Return the entries of a line; empty if it does not start with one, None if a letter is out of range."""
+    """Return the items of a line: none if it does not start with a letter, None if a letter is out of range."""
     text = clauses.BULLET.sub("", line)
     run = letters_at_head(text, choices)
     if not run.letters:
         return None if run.code == "out-of-range" else []
-    bare = "bullet" if text != line else "bare"
+    unmarked = "bullet" if text != line else "unmarked"
     letters, begin, sign = run.letters, 0, _sign(run.rest)
     if texts and fold(run.rest) == texts[letters[-1]]:
         return [Item(letters, "", sign)]
@@ -184,36 +197,36 @@ def items_of(line: str, choices: str, texts: Mapping[str, str]) -> list[Item] | 
         items.append(Item(letters, run.rest[begin : label.start("letter")], sign))
         letters, begin = [letter], label.end("letter")
     rest = run.rest[begin:]
-    items.append(Item(letters, rest, sign if WORD.search(rest) else bare))
+    items.append(Item(letters, rest, sign if WORD.search(rest) else unmarked))
     marks = "".join(clauses.MARK.findall(text[: len(text) - len(run.rest)]))  # «✅ А»
     items[0] = items[0]._replace(text=f"{marks} {items[0].text}") if marks else items[0]
     return items
 
 
 def _sign(text: str) -> str:
-    """Return the sign between letters and their text, after closing quotes; all dashes are treated alike."""
+    """Return the separator between letters and their text. Skip closing quotes, and return all dashes as `-`."""
     sign = text.lstrip("\"']}> ")[:1]
     return "-" if sign in ("–", "—") else "" if sign.isalnum() else sign
 
 
 def _verdict(text: str) -> str:
-    """Return the verdict in the text after a letter: `right`, `wrong`, `share`; empty if there is no verdict."""
-    bare = text.strip(' .,;:()="—–-')
-    if bare.lower() in _VERDICTS or _SHARE.match(bare):
-        return _VERDICTS.get(bare.lower(), "share")
+    """Return the verdict in the text after a letter: `right`, `wrong`, `share`, or an empty string."""
+    stripped = text.strip(' .,;:()="—–-')
+    if stripped.lower() in _VERDICTS or _SHARE.match(stripped):
+        return _VERDICTS.get(stripped.lower(), "share")
     kinds = list(itertools.islice((kind for kind in kinds_of(text) if kind != "link"), 2))
     return "wrong" if kinds == ["negation", "approval"] else _VERDICTS.get(kinds[0], "") if kinds else ""
 
 
 def is_doubtful(text: str) -> bool:
-    """Return True if the signs after letters question them, trail off, or join them to a word: «Г-н», «А—Е»."""
+    """Return True if letters are followed by a question mark or dots, or are part of a word or range: «Г-н», «А—Е»."""
     word = WORD.search(text)
     gap = text[: word.start()] if word else ""
     return gap == "-" or (gap in ("–", "—") and word is not None and len(word[0]) == 1) or "?" in gap or ".." in gap
 
 
 def may_follow(letters: Sequence[str], text: str) -> bool:
-    """Return True if the text after the letters may explain them, rather than continue their sentence."""
+    """Return True if the text after the letters may explain them and does not continue their sentence."""
     word = WORD.search(text)
     if word is None:
         return True
@@ -229,13 +242,13 @@ def may_follow(letters: Sequence[str], text: str) -> bool:
 
 
 def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer:
-    """Return the letters of a list; if the list judges options, return those judged correct."""
+    """Return the letters of a list. If the list contains verdicts, return the letters that are judged correct."""
     letters = [letter for item in items for letter in item.letters]
     if len(items) == 1:
         return Answer(letters, "\n".join([items[0].text, *below]))
     verdicts = [_verdict(item.text) for item in items]
     if not any(verdicts):
-        goes_through_all = set(letters) == set(choices) and items[0].style not in ("bare", "bullet")
+        goes_through_all = set(letters) == set(choices) and items[0].style not in ("unmarked", "bullet")
         return Answer([], code="all-options") if goes_through_all else Answer(letters, "\n".join(below))
     pairs = zip(items, verdicts, strict=True)
     right = [letter for item, verdict in pairs if verdict == "right" for letter in item.letters]
@@ -244,7 +257,10 @@ def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer
 
 
 def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
-    """Extract letters at the end of the first sentence, an option given by its text alone, or all options but some."""
+    """Extract letters from a first sentence that does not start with them.
+
+    The letters may be at its end. The line may also be the text of an option, or exclude letters («все, кроме А»).
+    """
     sentence = next((sentence for sentence, _ in sentences_of(lines[0])), "")
     found, rest, *_ = letters_given_by(sentence, choices, any_words=True)
     excluded = _EXCEPT.match(sentence)
@@ -260,7 +276,7 @@ def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str])
 def letters_given_by(sentence: str, choices: str, *, any_words: bool = False) -> Answer:
     """Return the letters that a sentence gives: «подходит только фраза А», «думаю, Б, потому что …».
 
-    With `any_words`, content words may come before «текст», «вариант» or a sign before the letters.
+    With `any_words`, content words are allowed if a word such as «вариант», a colon or a dash precedes the letters.
     """
     tokens = tokens_of(sentence)
     first = min(letters_in(sentence, tokens, choices), default=None)

@@ -1,4 +1,4 @@
-"""Step 4 of answer extraction, for riddles and language units: find the word or phrase given as the answer."""
+"""Step 4 of answer extraction, for riddles and language units: find the word or phrase that is the answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, kind_of, kind
 from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, letters_at_head, may_follow
 from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
-# A longer phrase counts as a sentence. Phrases named only in a clause, or added in a list, must be shorter.
+# The maximum number of words in a phrase at the start of a text, in a phrase mentioned by a clause, and in a unit
+# before its letter.
 _MOST_WORDS, _MOST_NAMED, _MOST_JOINED = 8, 4, 3
 _UNIT_NOUN = re.compile(r"^(?:слово|единица)\b[\s:—–-]*", re.IGNORECASE)
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
@@ -20,18 +21,18 @@ _NO_ANSWER = re.compile(
     r"(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет ответа|ответа нет|нет данных|отсутствует"
     r"|(?:нет|none|null|n/a)$)\b"
 )
-# Endings of words that do not name things.
+# The endings of words that are not names of things.
 _VERB = re.compile(
     r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите(?:сь)?|[ая]йте(?:сь)?)$|.{3,}(?:ить|еть|[ыо]вать|нять|[рзсд]ать)$"
 )
 _VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать|.{2}ен)$")
 _ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|енн|анн|ивн|[рштжмл]ен|ан|удн|чив)о$")
 _PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
-# Endings that show another case than the nominative.
+# The endings of cases other than the nominative.
 _OBLIQUE = re.compile(r".*(?:[ое]го|[ое]му|[иы]х|[иы]ми?|[уюи]ю|[ая]ми|[ая]х|[^е]у|.{4}[оеая]м)$")
 _NO_VOWEL = re.compile(r"[а-я](?:[бвгджзклмнпрстфхцчшщ]*)$|.{5,}ен$")
 _ADJECTIVE = re.compile(r".*(?:ый|ая|яя|ые|ое|ую|ого|ым)$")
-# Kinds of words that do not occur in a clause naming a candidate.
+# The kinds of words that do not occur in clauses that mention a candidate.
 _NOT_NAMING = frozenset({"topic", "pronoun", "reason", "closing"})
 _BREAK = re.compile(
     r" (?=(?:потому|поскольку|так как)\b)| [—–-]+\s|:\s|[?。！？…\n()\[\]]+|\.(?:\.+|(?<=[^\W_][^\W_]\.)(?=\s|$)"
@@ -43,7 +44,7 @@ _THIS = re.compile(r"\W*(?:это|этот|эта|же|it)\W*", re.IGNORECASE)
 
 
 def phrase_of_lines(lines: Sequence[str]) -> Answer:
-    """Extract a word or phrase, with alternatives listed after it."""
+    """Extract a word or phrase, and the alternatives that are listed after it."""
     text = clauses.BULLET.sub("", lines[0])
     separator = "; " if text != lines[0] else "\n"
     text = separator.join([text, *(clauses.BULLET.sub("", line) for line in lines[1:])])
@@ -54,7 +55,7 @@ def phrase_of_lines(lines: Sequence[str]) -> Answer:
 
 
 def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
-    """Extract `letter; unit`; only the letter if there is no unit, not even on the next line."""
+    """Extract `letter; unit`. If neither this line nor the next contains a unit, extract only the letter."""
     line, below = clauses.BULLET.sub("", lines[0]), list(lines[1:])
     run = letters_at_head(line, choices)
     reverse = _REVERSE.fullmatch(line) if run.code == "unclear" else None  # «лужа; Б», «лужа (вариант Б)»
@@ -81,7 +82,7 @@ def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
 
 
 def bare_phrase(text: str) -> str:
-    """Return the phrase of a text that contains only a phrase, perhaps after «скорее всего» or «это»; else empty."""
+    """Return the phrase if the text contains nothing else, except for words such as «скорее всего» or «это»."""
     phrase, rest = phrase_at_head(text)
     words, is_led = len(tokens_of(phrase)), len(tokens_of(phrase)) < len(tokens_of(text))
     is_name = not is_sentence(phrase) and ((words < 2 and not is_led) or not any(map(_is_verb, phrase.split())))
@@ -92,14 +93,14 @@ def bare_phrase(text: str) -> str:
 def phrase_at_head(text: str) -> tuple[str, str]:
     """Split a text into the phrase at its start and the rest.
 
-    Certainty («скорее всего,»), «это» and a heading («отгадка —») before the phrase are dropped. Alternatives in
-    a list («метель, вьюга») stay in the phrase: the score decides whether all of them are accepted.
+    Expressions of certainty («скорее всего,»), «это» and headings («отгадка —») before the phrase are removed.
+    Alternatives («метель, вьюга») stay in the phrase. Scoring decides whether all of them are accepted.
 
     Returns:
-        The phrase in lower case, empty if there is none, and the rest of the text.
+        The phrase in lower case (empty if there is none), and the rest of the text.
     """
     if (word := text.strip('"')).isalpha():
-        return _phrase(word), ""  # the usual answer
+        return _phrase(word), ""  # the most common case
     breaks = ((match.start(), match.end(), match["list"]) for match in _BREAK.finditer(text))
     begin, end, last = 0, -1, 0
     for start, after, is_list in itertools.chain(breaks, [(len(text), len(text), None)]):
@@ -118,7 +119,7 @@ def phrase_at_head(text: str) -> tuple[str, str]:
 
 
 def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
-    """Return True if the words after a sign are another name of a thing or, after `;`, a description."""
+    """Return True if the words after a separator are an alternative name or, after `;`, a description."""
     words = [token[0].lower() for token in tokens if not clauses.MARK.match(token[0])]
     kinds = {kind_of(word) for word in words}
     is_name = bool(words) and (_is_name(words) or (sign == ";" and all(map(_ADJECTIVE.match, words))))
@@ -126,7 +127,7 @@ def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
 
 
 def _is_name(words: list[str]) -> bool:
-    """Return True if the words may name a thing, rather than describe something or make a statement."""
+    """Return True if the words may be the name of a thing, and not a description or a statement."""
     if len(words) == 1 and _NO_VOWEL.match(words[0]):
         return False
     if clauses.PREPOSITION.match(words[0]) or _PARTICIPLE.match(words[0]) or any(map(_VERB.match, words)):
@@ -137,7 +138,7 @@ def _is_name(words: list[str]) -> bool:
 
 
 def _without_lead(text: str) -> str:
-    """Drop words of certainty, «это» and «слово "…"» from the start of a phrase, unless nothing would be left."""
+    """Remove expressions of certainty, «это» and «слово» before a quotation from the start of a phrase."""
     while (word := WORD.search(text)) is not None and WORD.search(text, word.end()):
         is_noun = kind_of(word[0]) == "choice" and text[word.end() :].lstrip().startswith('"')
         if not is_noun and kind_of(word[0]) not in _LEADING and not _THIS.fullmatch(word[0]):
@@ -147,7 +148,7 @@ def _without_lead(text: str) -> str:
 
 
 def _phrase(text: str) -> str:
-    """Return the text from its first word to its last, in lower case and in one alphabet; empty for a sentence."""
+    """Return the normalized text from the first to the last word, or an empty string if it is too long or no answer."""
     words = list(WORD.finditer(text))
     if not words:
         return ""
@@ -158,14 +159,14 @@ def _phrase(text: str) -> str:
 
 
 def is_sentence(text: str) -> bool:
-    """Return True if the text has words that occur in sentences rather than in names of things."""
+    """Return True if the text contains words that occur in sentences, but not in names of things."""
     return any(kind not in ("", "link", "or", "choice") for kind in kinds_of(text))
 
 
 def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
-    """Return the phrase that a clause names: the words outside the table that may name a thing.
+    """Return the phrase that a clause mentions. A phrase consists of content words that may be the name of a thing.
 
-    A clause gives a phrase only if it names no other, begins with it, or has it directly behind a word like «подходит».
+    A clause with several phrases gives the phrase after a word such as «подходит», or the phrase at its start.
     """
     kinds = clause.kinds
     runs = [
@@ -202,7 +203,7 @@ def _key(clause: Clause, run: Sequence[int]) -> str:
 
 
 def _is_approved(clause: Clause, number: int) -> bool:
-    """Return True if the word before a phrase gives it: «подходит», «беру», «вариант»."""
+    """Return True if a word such as «подходит», «беру» or «вариант» precedes a phrase."""
     for token, kind in zip(clause.tokens[:number][::-1], clause.kinds[:number][::-1], strict=True):
         if kind not in ("link", "narrowing", "addition"):
             return kind in ("approval", "speaker", "choosing") or clauses.ANSWER.match(token[0].lower()) is not None
@@ -210,7 +211,7 @@ def _is_approved(clause: Clause, number: int) -> bool:
 
 
 def _name_in(clause: Clause, run: list[int]) -> list[int]:
-    """Return the words of a run that may name a thing, without verbs and adverbs around them; empty if none may."""
+    """Return the indices of words that may be the name of a thing, without the verbs and adverbs around them."""
     before = clause.tokens[run[0] - 1][0].lower() if run[0] else ""
     if clauses.PREPOSITION.match(before) or (before in ("на", "к", "за") and clauses.GIVING.isdisjoint(clause.kinds)):
         return []
@@ -226,5 +227,5 @@ def _name_in(clause: Clause, run: list[int]) -> list[int]:
 
 
 def _is_verb(word: str) -> bool:
-    """Return True if a word beside others is rather a verb or an adverb than a noun."""
+    """Return True if a word in a phrase is probably a verb or an adverb."""
     return any(pattern.match(word) for pattern in (_VERB, _VERB_IN_PHRASE, _ADVERB))

@@ -1,7 +1,7 @@
-r"""Steps 1 to 3 of answer extraction: drop the reasoning, find the announcement, and clean the text after it.
+r"""Steps 1 to 3 of answer extraction: drop the reasoning, find the announcement and clean the text after it.
 
-An announcement is a noun such as «ответ» followed by a colon, a dash or a line end. Boxes (`\boxed{…}`) are used if
-there is no announcement.
+An announcement is a noun such as «ответ», followed by a colon, a dash or a line end. If a response contains no
+announcement, boxes (`\boxed{…}`) are used instead.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from mera_ru_tasks.scoring.extract.clauses import kind_of
 from mera_ru_tasks.scoring.normalize import WORD, lower, without_stress
 from mera_ru_tasks.scoring.strict import MARKER
 
-# Names of the tags in which models reason: DeepSeek, Qwen and most others write <think>; the rest are instruction-tuned
-# models of several makers, and Russian fine-tunes.
+# The names of reasoning tags. DeepSeek, Qwen and most other models write <think>. Other instruction-tuned models and
+# Russian fine-tunes write the other tags.
 _TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "scratchpad", "seed:think")
 _RUSSIAN_TAGS = ("рассуждение", "рассуждения", "размышление", "размышления", "мысли")
-# Opening and closing marks: those tags; Mistral; Kimi; OpenThinker; Cohere; MedGemma.
+# The opening and closing marks of reasoning. After the tags come the marks of Mistral, Kimi, OpenThinker, Cohere and
+# MedGemma.
 _MARKS = (
     *((f"<{tag}>", f"</{tag}>") for tag in (*_TAGS, *_RUSSIAN_TAGS)),
     ("[think]", "[/think]"),
@@ -30,7 +31,7 @@ _MARKS = (
 )
 _OPENING = tuple(opening for opening, _ in _MARKS)
 _CLOSING = tuple(closing for _, closing in _MARKS)
-# A mark at the end of a prompt, with trailing white space.
+# The maximum length of a mark at the end of a prompt, including trailing white space.
 _LONGEST = 40
 _CHANNEL = "<|channel|>"
 
@@ -38,9 +39,10 @@ _CHANNEL = "<|channel|>"
 def drop_reasoning(response: str) -> str:
     """Return the response without its reasoning.
 
-    The text between the first opening mark and the last closing one is dropped. If the first mark is a closing one, the
-    prompt held the opening one, and everything before the last closing mark is dropped. If a block is still open at
-    the end, nothing is returned. gpt-oss writes in channels; there the last `final` channel is returned.
+    The text between the first opening mark and the last closing mark is dropped. If the first mark is a closing mark,
+    the prompt contains the opening mark, and everything before the last closing mark is dropped. If the reasoning does
+    not end, the result is empty. gpt-oss writes its responses in channels. Of these, the last `final` channel is
+    returned.
     """
     text = _final_channel(response)
     if "<" not in text and "[" not in text and "◁" not in text:
@@ -53,14 +55,15 @@ def drop_reasoning(response: str) -> str:
         return text
     first_closing = min(at for mark in _CLOSING if (at := lowered.find(mark)) >= 0)
     first_opening = min((at for mark in _OPENING if (at := lowered.find(mark, 0, first_closing)) >= 0), default=None)
-    # An announcement before the reasoning, by the prompt or the model, still belongs to what follows it.
+    # An announcement before the reasoning also applies to the text after the reasoning.
     return text[end:] if first_opening is None else f"{text[:first_opening]}\n{text[end:]}"
 
 
 def opening_mark(prompt: object) -> str:
-    """Return the mark with which a rendered prompt opens a reasoning block at its end; empty if it opens none.
+    """Return the opening mark at the end of a rendered prompt, or an empty string if there is none.
 
-    DeepSeek-R1's chat template ends in `<think>`. Put before the response, the mark hides an unfinished draft.
+    For example, DeepSeek-R1's chat template ends with `<think>`. Callers put the mark before the response, so that
+    unfinished reasoning is recognized as reasoning.
     """
     if not isinstance(prompt, str):
         return ""  # messages for a chat API with an unknown template
@@ -74,7 +77,7 @@ def _final_channel(text: str) -> str:
         _, _, message = channel.partition("<|message|>")
         ends = [at for end in ("<|end|>", "<|return|>", "<|start|>", _CHANNEL) if (at := message.find(end)) >= 0]
         return message[: min(ends, default=None)] if found else ""
-    # The same without its special tokens: «analysisWe need …assistantfinalОтвет: Б».
+    # The same format without special tokens: «analysisWe need …assistantfinalОтвет: Б».
     reasoning = text.removeprefix("analysis")
     if reasoning != text and ("assistantfinal" in reasoning or reasoning[:1].isalpha()):
         _, closed, message = reasoning.rpartition("assistantfinal")
@@ -82,8 +85,8 @@ def _final_channel(text: str) -> str:
     return text
 
 
-# The nouns that announce an answer, in lower case, with look-alikes; plain alternatives are found most quickly. A sign
-# or a single letter must follow a field.
+# The nouns that announce an answer, in lower case and including look-alike letters. Plain alternatives are the fastest.
+# A separator or a single letter must follow one of the fields.
 _FIELDS = "вариант|букв|текст|выбор"
 _NOUN = re.compile(
     "о[тt][вb][еe][тt]|o[тt][вb][еe][тt]|отгадк|разгадк|answer|答案是?|"
@@ -93,49 +96,53 @@ _ENDING = r"[аы]?(?![^\W_])"
 _MARKUP = r"(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?"
 # «Ответ:», «**Ответ**:», «Ответ на загадку:», «"ответ":», «Ответ (буквы):»
 _COLON = re.compile(_ENDING + r"(?P<about>(?:\([^()\n]*\)|[^\n:：.!?;,(]){0,60})[:：]")
-# «Ответ — Б», «Ответ = Б», «| Ответ | Б |», «The answer is Б», and «Ответ» alone on its line, as a heading
+# «Ответ — Б», «Ответ = Б», «| Ответ | Б |», «The answer is Б», and «Ответ» as a heading
 _SIGN = re.compile(
     rf"{_ENDING}(?P<about>(?: [^\W\d_]+){{0,3}}?){_MARKUP}(?:[—–−=→|]|->|(?<=\s)-|\n|\b(?:is|are)\b:?(?! [a-z]{{2}}))"
 )
-# Markup around the noun, and separators of the clauses before it.
+# The markup around the noun, and the separators of the clauses before the noun.
 _AROUND = "*_\"'«»”([{])}#>|`~- \t\u00a0"
 _ASIDE = re.compile(r"</?[a-z][a-z0-9]{0,9}>|\([^()]*\)")
 _CLAUSE_SIGN = re.compile(r"[\n.!?;:]")
 _BOX = re.compile(r"\\boxed|<answer>|<ответ>")
-# Kinds of words before the noun: the first prevent an announcement, the second announce a second answer.
+# Kinds of words before the noun. The first set prevents an announcement. The second set announces a second answer.
 _NOT_GIVEN = frozenset({"denial", "condition", "seeming", "example"})
 _SECOND = frozenset({"addition", "others"})
 _FILLERS = frozenset({"lead", "speaker", "link", "approval", "choice", "topic", "turn"})
-# The number of nouns to try, from the end, and the length of text to examine before and after each.
+# The number of nouns to examine, starting from the last, and the lengths of the text to examine before and after each.
 _TRIES, _BEFORE, _BEHIND = 200, 120, 80
 
 
 def after_announcement(text: str) -> str | None:
-    """Return the text after the last announcement, in any case, markup and look-alikes; None if there is none.
+    """Return the text after the last announcement, or None if there is no announcement.
 
-    A later one replaces an earlier one, unless it announces a second answer («Другой ответ: …»).
+    Letter case, markup and look-alike letters do not matter. An announcement of a second answer («Другой ответ: …»)
+    does not replace an earlier announcement.
     """
     before, marker, behind = text.rpartition(MARKER)
     is_head = before[-_BEFORE:].rstrip(_AROUND)[-1:] in ("", "\n")
     if marker and is_head and not _NOUN.search(behind.lower()):
-        return behind  # the common case
+        return behind  # the most common case
     lowered = lower(text)
     second = None
-    starts = (max(0, lowered.rfind("ответ")), 0)  # from the last plain noun on, then all
+    starts = (max(0, lowered.rfind("ответ")), 0)  # first from the last plain noun, then from the start
     for noun in (noun for start in starts for noun in reversed(deque(_NOUN.finditer(lowered, start), _TRIES))):
         before = lowered[max(0, noun.start() - _BEFORE) : noun.start()]
         end, is_second = _end_of(noun, before, lowered[noun.end() : noun.end() + _BEHIND])
         if end and not is_second:
             return text[noun.end() + end :]
         second = second or (text[noun.end() + end :] if end else None)
-    # Without an announcement, boxes are used, from the first on the last line that has one: `\\boxed{В} и \\boxed{Е}`.
+    # Without an announcement, use the boxes on the last line that contains boxes: `\\boxed{В} и \\boxed{Е}`.
     position = max(text.rfind(opening) for opening in ("\\boxed", "<answer>", "<ответ>"))
     box = _BOX.search(text, text.rfind("\n", 0, position) + 1) if position >= 0 else None
     return text[box.start() :] if box else second
 
 
 def _end_of(noun: re.Match[str], before: str, behind: str) -> tuple[int, bool]:
-    """Return how many characters behind the noun belong to the announcement, 0 if none; True for a second answer."""
+    """Return the length of the announcement after its noun, and True if it announces a second answer.
+
+    The length is 0 if there is no announcement.
+    """
     if before[-1:].isalnum() and noun[0][0] != "答":
         return 0, False
     before = before.rstrip(_AROUND)
@@ -157,7 +164,7 @@ def _end_of(noun: re.Match[str], before: str, behind: str) -> tuple[int, bool]:
     return 0, False
 
 
-# Patterns only run on text of at most twice this length. A longer first line holds no answer.
+# Patterns run only on text of at most twice this length. A longer first line contains no answer.
 LIMIT = 2000
 
 _SPECIAL_TOKEN = re.compile(
@@ -176,14 +183,14 @@ _TAG = re.compile(
     r"</?(?:[biu]|(?i:em|strong|span|code|answer|ответ|font|mark|sub|sup|big|small|h[1-6])(?:\s[^<>\n]{0,100})?)>"
 )
 _LATEX = re.compile(r"\\[A-Za-z]+|\\[^\w\n]|\$")
-# Text that needs no cleaning, which is the usual case.
+# Text that needs no cleaning. Most responses match.
 _CLEAN = re.compile(r"[А-Яа-яЁёA-Za-z0-9 .,;:!?()\"—\n-]*")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
     "\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]"
 )
-# Spaces other than the plain one that NFKC keeps, and the mark that tokenizers write for a space.
+# Spaces that NFKC does not replace by plain spaces, and the mark that tokenizers write for a space.
 _SPACE = re.compile("[\t\x1f\u1680\u2581]")
 _SPACES = re.compile(" {2,}")
 _QUOTE = re.compile("[«»‹›„“”‟″〝〞「」『』]")
@@ -200,9 +207,10 @@ _UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 def clean(text: str) -> str:
     r"""Return a text without markup, special tokens, invisible characters, struck-out text and stress marks.
 
-    Of a long text, only whole lines from the first and last `LIMIT` characters are kept; nothing if the first line
-    alone is longer. Special tokens become line ends, bullets become `-`, quotes become `"`, every space is a plain one,
-    and compatibility forms (full-width, circled) become plain characters.
+    Of a long text, only the lines within the first `LIMIT` characters and the sentences within the last `LIMIT`
+    characters are kept. If the first line is longer, the result is empty. Special tokens become line ends, bullets
+    become `-`, quotes become `"`, spaces become plain spaces, and full-width or circled characters become plain
+    characters.
     """
     piece = _without_middle(text.lstrip())
     piece = _QUOTE.sub('"', html.unescape(piece) if "&" in piece else piece)
@@ -213,7 +221,7 @@ def clean(text: str) -> str:
 
 def _without_markup(piece: str) -> str:
     piece = _LINE_END.sub("\n", without_stress(piece))
-    piece = _without_middle(unicodedata.normalize("NFKC", piece))  # which may turn one character into eighteen
+    piece = _without_middle(unicodedata.normalize("NFKC", piece))  # NFKC may turn one character into eighteen
     piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
     piece = _STRUCK.sub("", _LATEX.sub(" ", piece))
     piece = _CHECKED.sub("✅", _UNCHECKED.sub("❌", _INVISIBLE.sub("", piece)))
@@ -224,7 +232,7 @@ def _without_markup(piece: str) -> str:
 
 
 def _without_middle(text: str) -> str:
-    """Keep whole lines from the beginning of a long text and whole sentences from its end."""
+    """Keep whole lines from the start of a long text, and whole sentences from its end."""
     if len(text) <= 2 * LIMIT:
         return text
     first = text[: max(0, text.rfind("\n", 0, LIMIT + 1))]
@@ -234,7 +242,10 @@ def _without_middle(text: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a cleaned text from the first with a word, stripped; later lines without words are empty."""
+    """Return the stripped lines of a cleaned text, starting with the first line that contains a word.
+
+    Later lines without words become empty strings.
+    """
     lines = [line.strip() if WORD.search(line) else "" for line in text.split("\n")]
     first = next((number for number, line in enumerate(lines) if line), len(lines))
     return lines[first:]

@@ -137,7 +137,7 @@ def test_a_document_is_shown_whole_and_the_keyboard_reaches_it(opened, results):
 def test_both_languages_both_themes_and_a_phone(browser, report, width, tmp_path):
     shown = Opened(browser, report, locale="ru-RU", viewport={"width": width, "height": 844}, color_scheme="dark")
     page = shown.page
-    assert page.inner_text("#leaderboard .head h2") == "Таблица"
+    assert page.inner_text("#leaderboard .head h2") == "Таблица лидеров"
     assert page.evaluate("document.documentElement.lang") == "ru"
     assert "0," in page.inner_text("#board")
     page.click("#language")

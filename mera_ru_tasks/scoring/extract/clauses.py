@@ -159,7 +159,7 @@ class Objection(NamedTuple):
     """An objection to an answer.
 
     Attributes:
-        code: `another`, `denied`, `retracted` or `narrowed`. If only «или» or nothing connects the candidates, `joined`.
+        code: `another`, `denied`, `retracted` or `narrowed`. `joined` if only «или» or nothing connects the candidates.
         clause: the sentence that contains the objection.
         candidates: the other candidates that the sentence gives as answers.
     """

@@ -2,8 +2,8 @@
 const ALL_ROWS = [...data.means, ...data.scores];
 const isChosen = (row) => measureName(row) === page.measure;
 
-// The models from best to worst in the chosen measure, or in the column by which the reader sorts the leaderboard. Every
-// list of models on the page has this order.
+// The models from best to worst by the chosen measure, or in the order of the column by which the leaderboard is sorted.
+// All lists of models on the page have this order.
 function order() {
   const ranking = data.rankings.find(isChosen);
   const known = ranking ? ranking.models : [];
@@ -29,13 +29,13 @@ function renderVerdicts() {
   ]));
 }
 
-// Footnotes: signs that cannot be read as digits of a number or as letters of a group.
+// The signs of footnotes. They cannot be mistaken for digits of a number or letters of a group.
 const SIGNS = ["†", "‡", "§", "¶", "‖"];
 
 class Footnotes {
   constructor(rows) {
     this.signs = new Map();
-    // What is true of every compared model is said once, without a sign.
+    // A note that applies to all compared models is shown once, without a sign.
     const compared = rows.filter((row) => row.difference);
     this.common = compared.length > 2 ? (compared[0].notes || []).filter((text) => compared.every((row) => row.notes.includes(text))) : [];
   }
@@ -53,7 +53,7 @@ class Footnotes {
   }
 }
 
-// The head of a sortable column; `direction` is "ascending", "descending" or empty.
+// The header of a sortable column. `direction` is "ascending", "descending" or empty.
 function sortable(text, direction, action, ...more) {
   const arrow = element("span", { class: "arrow", "aria-hidden": "true" }, direction === "ascending" ? "▲" : "▼");
   const sorter = element("button", { type: "button", class: "sorter" }, arrow, text);
@@ -74,7 +74,7 @@ function renderBoard() {
   });
   byId("board").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
   const notes = footnotes.lines();
-  // One comparison needs no correction.
+  // A single comparison needs no correction.
   if (rows.some((row) => row.difference && row.difference.comparisons > 1)) notes.push(told(data.family));
   if (rows.some((row) => row.group)) notes.push(say("groups_note"));
   byId("board-notes").replaceChildren(...notes.map((text) => element("li", {}, text)));
@@ -95,7 +95,7 @@ function boardHead(task, rows) {
 
 function boardCell(row, task, footnotes) {
   if (!row) return element("td", { class: "absent" }, "–");
-  // On a phone the row is a card, and this label stands for the head of the column.
+  // On a phone, the row is a card, and this label replaces the column header.
   const cell = element("td", {}, element("span", { class: "label" }, taskName(task)),
     element("b", {}, fixed(row.score.value)), row.group ? element("sup", {}, row.group) : null,
     element("small", {}, interval(row.score), footnotes.mark(row.incomplete)));
@@ -113,7 +113,7 @@ function differenceLine(difference, higherIsBetter, sign = null) {
   return element("small", { class: sure ? (up ? "good" : "bad") : "" }, `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(difference.value)}${p}`, sign);
 }
 
-// Two models against each other: the two that the reader chose, or the two best.
+// The comparison of two models: those that the reader chose, or the two best.
 function chosenPair() {
   const models = order();
   const a = page.a || models.find((model) => model !== page.b);
@@ -155,7 +155,7 @@ function pairVerdict(pair) {
   return say(`verdict_${pair.verdict}`, { model: up ? pair.model : pair.other });
 }
 
-// How many documents of a task only the first model solves; the list below shows them.
+// The number of a task's documents that only the first model solves. A click shows them in the list below.
 function winsButton(winner, loser, task) {
   const wanted = { ...page, a: winner, b: loser, outcome: "pair", task, type: "", search: "" };
   const number = samples.documents.filter(filterFor(wanted)).length;
@@ -184,7 +184,7 @@ function renderIntervals() {
   byId("interval-cards").replaceChildren(...cards);
 }
 
-// The table of all numbers. Its order is of this table alone.
+// The table of all numbers. Its sort order does not affect other lists.
 const numbersOrder = { column: -1, down: false };
 const byText = (one, other) => one.localeCompare(other);
 const byNumber = (one, other) => (one === null ? 1 : other === null ? -1 : one - other);
@@ -200,7 +200,7 @@ function renderNumbers() {
     ["holm", (row) => (row.difference ? row.difference.p_holm : null), (value) => (value === null ? "" : probability(value).replace("= ", ""))],
   ].slice(0, data.baseline === null ? 8 : 12);
   const { column, down } = numbersOrder;
-  // At first by measure, and in each from the best model to the worst.
+  // By default, rows are sorted by measure, and within a measure from the best model to the worst.
   const measureOf = (row) => JSON.stringify([row.task, row.metric, row.filter]);
   const measures = [...new Set(ALL_ROWS.map(measureOf))];
   const rank = (row) => data.rankings.find((one) => measureName(one) === measureName(row)).models.indexOf(row.model);

@@ -1,12 +1,12 @@
-// The browser of documents: filters, and a list that holds only the rows in sight.
+// The browser of documents: the filters, and a list that contains only the visible rows.
 const ITEM = 64;
-// The document shown last, so that the list keeps its place after a phone's reader comes back from it.
+// The document shown last. On a phone, the list returns to its row.
 let recent = null;
 
-// On a phone there is room for either the list or the document. The width is that of report.css.
+// A phone has room for either the list or the document. report.css has the same width.
 const isNarrow = () => matchMedia("(max-width: 760px)").matches;
 
-// The document to show: the one of the address; else the first on which models disagree, of those that fit.
+// The document to show: the document in the address, or else the first match on which models disagree.
 function current() {
   const { shown, documents } = samples;
   const found = page.doc && documents.find((document) => document.key === page.doc);
@@ -21,7 +21,7 @@ function renderFilters() {
   const types = samples.documents.filter((document) => !page.task || document.task === place).map((document) => document.type);
   const known = [...new Set(types.filter((type) => type !== null))].sort((one, other) => one - other);
   const type = fillSelect("sample-type", [["", say("all")], ...known.map((one) => [String(one), String(one)])], page.type);
-  // Before the documents are read, their types are not known.
+  // The types are unknown until the documents are loaded.
   if (samples.ready) page.type = type;
   fillSelect("sample-a", [["", say("any_model")], ...models], page.a);
   fillSelect("sample-b", [["", say("any_model")], ...models], page.b);
@@ -94,7 +94,7 @@ function item(document, place, isSelected, models) {
   return made;
 }
 
-// Scroll the list to the document that is shown.
+// Scroll the list to the document on display.
 function reveal() {
   const list = byId("list");
   const place = samples.shown.indexOf(current());
@@ -107,7 +107,7 @@ function choose(place, { step = true } = {}) {
   if (samples.shown[place]) go({ doc: samples.shown[place].key }, { step });
 }
 
-// Back from the document to its row in the list. On a phone the document covers the list.
+// Return from the document to its row in the list. On a phone, the document covers the list.
 function leave() {
   if (isNarrow()) go({ doc: "" });
   byId("list").focus();
@@ -127,7 +127,7 @@ function moveBy(event) {
   event.preventDefault();
 }
 
-// A filter that the reader changed. A document that no longer fits is closed; a pair needs two models.
+// Apply a filter that the reader changed. A document that no longer matches is closed. A pair needs two models.
 function setFilter(change, how = {}) {
   const state = { ...page, ...change };
   if (state.outcome === "pair" && !(state.a && state.b)) {

@@ -1,13 +1,14 @@
 // One document: the question, the reference, two answers side by side, and the other answers below them.
 
-// More words than this are not compared: the table of the comparison would take seconds.
+// The maximum number of words to compare. Longer texts would take seconds.
 const MOST_WORDS = 1500;
-// Texts that share less than this have nothing to compare; marking every word would only be in the way.
+// The minimum share of common words. In texts with less in common, nearly every word would be marked.
 const LEAST_COMMON = 0.3;
 
 const tokens = (shown) => [...shown.matchAll(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)].map((found) => [found[0], found.index]);
 
-// The words of either text that the other lacks, as ranges for `marked`; null if the texts are too long or too different.
+// The ranges (see `marked`) of the words that only one of two texts contains, or null if the texts are too long or too
+// different.
 function differences(one, other) {
   const [left, right] = [tokens(one), tokens(other)];
   if (!left.length || !right.length || left.length > MOST_WORDS || right.length > MOST_WORDS) return null;
@@ -23,7 +24,7 @@ function differences(one, other) {
   const found = [[], []];
   const mark = (side, [word, start]) => {
     const last = found[side][found[side].length - 1];
-    // Neighbours become one range, with the space between them.
+    // Adjacent words become one range, which includes the space between them.
     if (last && last[3] === start) last[1] = start + word.length;
     else found[side].push([start, start + word.length, "differs"]);
     const end = start + word.length;
@@ -39,8 +40,8 @@ function differences(one, other) {
   return found;
 }
 
-// The two answers to show side by side: of the chosen models; else the first in order that is right, and the first that
-// is not.
+// The two answers to show side by side: those of the chosen models, or else the first correct answer and the first
+// incorrect answer.
 function sides(document) {
   const right = rightIn(page);
   const answers = order().map((model) => document.byModel[modelNumber.get(model)]).filter(Boolean);
@@ -63,7 +64,7 @@ function heading(title, ...tools) {
   return element("div", { class: "heading" }, element("h4", {}, title), ...tools);
 }
 
-// A link to the document in this view, without the filters that found it.
+// A link to the document, without the filters.
 function linkTo(document) {
   const { language, measure, a, b } = page;
   return location.href.split("#")[0] + addressOf({ ...DEFAULTS, language, measure, a, b, doc: document.key });
@@ -104,13 +105,13 @@ function renderDetail() {
     others.length ? heading(say("other_models")) : null,
     ...others.map(({ model, answer }) => fold(`other ${model}`, answerHead(answer, text(answer.flexible)), answerView(shown, answer, [], false))),
   ];
-  // Of the same document, what the reader opened stays open; another one starts at its top.
+  // If the document is the same, opened sections stay open. A different document starts at its top.
   if (isOther) detail.replaceChildren(...content.filter((child) => child !== null));
   else replace(detail, ...content);
   detail.dataset.shown = shown.key;
   if (isOther) detail.scrollTop = 0;
   if (isOther && page.doc && isNarrow()) byId("samples").scrollIntoView();
-  // Every place is measured before any box scrolls, so that the page is laid out once.
+  // All positions are measured before any box scrolls, so that the page is laid out only once.
   const boxes = [...detail.querySelectorAll(".box")].map((one) => {
     const sought = one.querySelector(".hit") || one.querySelector(".clause");
     const end = one.classList.contains("response") ? one.scrollHeight : 0;
@@ -119,7 +120,7 @@ function renderDetail() {
   for (const [one, place] of boxes) one.scrollTop = place;
 }
 
-// The question that all models share; examples and chat templates around it are folded.
+// The question, which is the same for all models. Examples and chat templates around it are collapsed.
 function promptView(shown) {
   const [first] = shown.prompts;
   const same = shown.prompts.length === 1;
@@ -133,7 +134,7 @@ function promptView(shown) {
   return [heading(say("prompt"), copier("copy_prompt", () => whole(first))), box(ranges(text(question).trim()), "box question"), all].filter(Boolean);
 }
 
-// lm-eval's name for the filter of a task without responses is "none".
+// In a task without responses, lm-eval calls the filter "none".
 const ranks = (task) => data.scores.some((row) => row.task === task && row.filter === "none");
 
 function answerHead(answer, read = "") {
@@ -160,7 +161,7 @@ function answerView(shown, answer, differing, head = true) {
   return view;
 }
 
-// What each filter read, and why; and what judges said.
+// The answer that each filter extracted, the reason, and the verdicts of judges.
 function readings(answer) {
   const list = element("dl");
   const add = (name, read, why) => list.append(element("dt", {}, name), element("dd", {},

@@ -1,4 +1,4 @@
-// Elements, texts and numbers. Data reach the page through textContent and setAttribute of the names below alone.
+// Elements, texts and numbers. Data enter the page only through textContent, and setAttribute with the names below.
 const { texts, data, russian } = JSON.parse(document.getElementById("summary").textContent);
 const byId = (id) => document.getElementById(id);
 
@@ -22,12 +22,12 @@ function button(text, action, attributes = {}) {
   return made;
 }
 
-// A text of the interface, with {names} filled in one pass.
+// A text of the interface. All placeholders are replaced in one pass.
 function say(key, values = {}) {
   return texts[page.language][key].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
 }
 
-// A note of the comparison, whose English text the data hold, in the page's language.
+// A note of the comparison in the language of the page. The data contain its English text.
 function told(text) {
   return page.language === "ru" && Object.hasOwn(russian, text) ? russian[text] : text;
 }
@@ -48,7 +48,7 @@ function shorten(text, most) {
   return characters.length <= most ? text : "…" + characters.slice(1 - most).join("");
 }
 
-// Fill a select and return what it then shows: the wanted value, or the first if the report has no such value.
+// Fill a select element. Return its value: the requested value, or the first one if the report does not contain it.
 function fillSelect(id, options, wanted) {
   const select = byId(id);
   select.replaceChildren(...options.map(([value, text]) => element("option", { value }, text)));
@@ -57,7 +57,7 @@ function fillSelect(id, options, wanted) {
   return found;
 }
 
-// Replace what an element holds; details that the reader opened stay open if the new content has the same ones.
+// Replace the content of an element. Details that the reader opened stay open if the new content contains them.
 function replace(place, ...children) {
   const keyed = () => [...place.querySelectorAll("details[data-key]")];
   const known = new Map(keyed().map((details) => [details.dataset.key, details.open]));
@@ -69,7 +69,7 @@ function fold(key, summary, ...content) {
   return element("details", { "data-key": key }, element("summary", {}, summary), ...content);
 }
 
-// Text with some of it marked. Ranges are [start, end, class] and may overlap.
+// A text with marked ranges. A range is [start, end, class]. Ranges may overlap.
 function marked(text, ranges) {
   const ends = [...new Set([0, text.length, ...ranges.flatMap(([start, end]) => [start, end])])].sort((one, other) => one - other);
   const made = document.createDocumentFragment();
@@ -82,7 +82,7 @@ function marked(text, ranges) {
   return made;
 }
 
-// A file opened from disk may not use the clipboard in every browser; the old way works there.
+// Some browsers deny files on disk access to the clipboard. There, the older method works.
 async function copy(text, pressed) {
   const label = pressed.textContent;
   try {

@@ -1,4 +1,4 @@
-// Language, theme, and what happens when.
+// Language, theme and event handlers.
 const THEMES = ["auto", "light", "dark"];
 const THEME_SIGNS = { auto: "◐", light: "○", dark: "●" };
 
@@ -32,7 +32,7 @@ function renderRuns() {
   byId("problems-title").hidden = !data.problems.length;
 }
 
-// What is drawn again when a part of the state changes; a language changes everything.
+// The sections to redraw when a part of the state changes. A new language redraws all of them.
 const FILTERS = ["a", "b", "outcome", "task", "type", "search", "scope"];
 const ORDER = ["measure", "sort"];
 const VIEWS = [
@@ -93,7 +93,7 @@ byId("detail").addEventListener("keydown", (event) => {
   if (event.key === "Escape") leave();
 });
 addEventListener("resize", renderList);
-// The address holds the view, so that links within the page scroll without changing it.
+// The address contains the view, so links within the page scroll without changing the address.
 for (const link of document.querySelectorAll("nav a")) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
@@ -106,7 +106,7 @@ render(["language"]);
 if (typeof DecompressionStream === "undefined") byId("sample-count").textContent = say("too_old");
 else {
   byId("sample-count").textContent = say("loading");
-  // The documents stand behind this script, so that the first screen need not wait for them.
+  // The documents follow this script in the file, so that the first screen does not wait for them.
   addEventListener("DOMContentLoaded", async () => {
     await unpack();
     renderSamples();

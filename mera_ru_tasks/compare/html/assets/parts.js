@@ -1,6 +1,6 @@
-// The breakdowns: a card for each part of a task, and the differences within models.
+// The breakdowns: a card for each subset of a task, and the differences within models.
 
-// Prompts are told apart by type, since each type has its own.
+// Prompts are grouped by type, because each type has its own prompts.
 function divisionOf(figure) {
   return figure.by === "prompt" ? `prompt ${figure.part.split(".")[0]}` : figure.by;
 }
@@ -27,7 +27,7 @@ function renderParts() {
   replace(byId("part-cards"), ...own.filter((figure) => divisionOf(figure) === by && figure.filter === pipeline).map(partCard));
 }
 
-// Where the best model does worst, over all tasks; each number leads to the documents.
+// The lowest scores of the best model over all tasks. Each number links to its documents.
 const WEAKEST = 3;
 
 function weakest(pipeline) {

@@ -1,4 +1,4 @@
-// Interval plots: a row for each model, its name above its line, so that long names and narrow pages fit.
+// Interval plots, with a row for each model. The name is above the interval, so that long names fit on narrow pages.
 const WIDTH = 340;
 const ROW = 38;
 const TOP = 22;
@@ -11,7 +11,7 @@ function ticks(low, high) {
   return found;
 }
 
-// Draw a figure of the data (see plots.py). `told` makes a row's label and number.
+// Draw a figure of the data (see plots.py). `told` returns the label and the number of a row.
 function intervalPlot(figure, description, told) {
   const rows = ordered(figure.rows);
   const height = TOP + rows.length * ROW + 4;

@@ -1,4 +1,4 @@
-// The documents, what fits the filters, and search.
+// The documents, the filters and the search.
 const samples = { documents: [], strings: [], shown: [], ready: false };
 const text = (place) => samples.strings[place];
 const whole = (places) => places.map(text).join("");
@@ -16,7 +16,7 @@ async function unpack() {
     const answers = document.answers.map((values) => Object.fromEntries(fields.map((field, place) => [field, values[place]])));
     const byModel = [];
     for (const answer of answers) byModel[answer.model] = answer;
-    // Models mostly share their prompts, and each is searched once.
+    // Most prompts are the same for several models. Each of them is searched only once.
     const prompts = [...new Map(answers.map((answer) => [answer.prompt.join(), answer.prompt])).values()];
     return { ...document, key: `${data.tasks[document.task]}/${document.id}`, answers, byModel, prompts };
   });
@@ -24,8 +24,8 @@ async function unpack() {
   foldAhead(0);
 }
 
-// Search makes no difference between ё and е, or between cases. Each text is folded once: while the browser is idle, or
-// when it is first searched.
+// Search ignores case and treats ё as е. Each text is folded once, either while the browser is idle or at the first
+// search.
 const folded = [];
 const foldText = (words) => words.toLowerCase().replaceAll("ё", "е");
 const foldedAt = (place) => (folded[place] ??= foldText(text(place)));
@@ -40,7 +40,7 @@ function foldAhead(place) {
 
 const wordsOf = (search) => foldText(search).split(/\s+/).filter(Boolean);
 
-// Where the words of the search are in a text, as ranges for `marked`.
+// The ranges (see `marked`) of the search words in a text.
 function hits(shown) {
   const words = wordsOf(page.search);
   if (!words.length) return [];
@@ -50,7 +50,7 @@ function hits(shown) {
 
 const modelAt = (answer) => data.models[answer.model].label;
 
-// Right or wrong by the filter of the chosen measure: strict-match, unless the measure is of flexible-extract.
+// An answer is correct by the filter of the chosen measure: strict-match, unless the measure is for flexible-extract.
 const isFlexible = (state) => state.measure.endsWith("flexible-extract");
 const rightIn = (state) => (isFlexible(state) ? (answer) => answer.right_flexible : (answer) => answer.right);
 
@@ -61,7 +61,7 @@ function stateOf(answer) {
 }
 
 const differs = (verdict, answer) => verdict.score !== null && answer.right !== null && (verdict.score === 1) !== (answer.right === 1);
-// Outcomes of one answer.
+// The outcomes of a single answer.
 const OUTCOMES = {
   any: () => true,
   right: (answer, right) => right(answer) === 1,
@@ -70,13 +70,14 @@ const OUTCOMES = {
   unreadable: (answer) => answer.answered === 0,
   judge: (answer) => answer.verdicts.some(([judge, score]) => differs({ judge, score }, answer)),
 };
-// Outcomes of answers beside each other: those of the chosen models, or of all.
+// The outcomes of several answers: those of the chosen models, or those of all models.
 const RELATIONS = {
   pair: ([a, b], right) => right(a) === 1 && right(b) === 0,
   disagree: (answers, right) => new Set(answers.map(right).filter((value) => value !== null)).size > 1,
 };
 
-// Return a test for documents. If models are chosen, an outcome must hold for each of them, otherwise for any model.
+// Return a predicate for documents. An outcome must apply to each of the chosen models, or to any model if none is
+// chosen.
 function filterFor(state) {
   const right = rightIn(state);
   const models = [state.a, state.b].filter(Boolean).map((label) => modelNumber.get(label));

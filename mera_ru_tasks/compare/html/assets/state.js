@@ -1,5 +1,5 @@
-// What the page shows, as flat text. The address holds it, so that a link opens the same view; the browser remembers
-// language, theme and measure for the next report.
+// The state of the page, as flat text. The address contains the state, so that a link opens the same view. The browser
+// remembers language, theme and measure for the next report.
 const DEFAULTS = {
   language: navigator.language.startsWith("ru") ? "ru" : "en",
   theme: "auto",
@@ -10,7 +10,7 @@ const DEFAULTS = {
 };
 const REMEMBERED = ["language", "theme", "measure"];
 const MEMORY = "mera-ru-report";
-// A theme is the reader's own; a link must not bring it along.
+// The theme belongs to the reader, so links do not contain it.
 const IN_ADDRESS = Object.keys(DEFAULTS).filter((name) => name !== "theme");
 const page = { ...DEFAULTS };
 
@@ -26,7 +26,7 @@ function remember() {
   try {
     localStorage.setItem(MEMORY, JSON.stringify(Object.fromEntries(REMEMBERED.map((name) => [name, page[name]]))));
   } catch {
-    // A browser may forbid it; the page works without.
+    // Some browsers forbid storage. The page works without it.
   }
 }
 
@@ -40,7 +40,7 @@ function isKnown(name, value) {
   return true;
 }
 
-// The start of a view: the address, then what is remembered, then the defaults.
+// The initial state: the values in the address, then the remembered values, then the defaults.
 function stateFrom(hash) {
   const state = { ...DEFAULTS };
   const memory = remembered();
@@ -50,13 +50,13 @@ function stateFrom(hash) {
   return state;
 }
 
-// Language and measure are always said: the reader of a link may have other ones.
+// A link always contains language and measure, because its reader may have chosen different ones.
 function addressOf(state) {
   const kept = IN_ADDRESS.filter((name) => state[name] !== DEFAULTS[name] || name === "language" || name === "measure");
   return "#" + new URLSearchParams(kept.map((name) => [name, state[name]]));
 }
 
-// Change what is shown. Steps of the keyboard and of typing replace the present entry of the history.
+// Change the state. Key presses and typing replace the current entry of the browser history.
 function go(change, { step = false } = {}) {
   const changed = Object.keys(change).filter((name) => page[name] !== change[name]);
   if (!changed.length) return;

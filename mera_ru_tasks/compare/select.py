@@ -305,5 +305,5 @@ def _score(location: str, row: dict[str, str], tasks: Collection[str]) -> Publis
     if not 0 <= score <= 1:
         raise RunError(f"{location}: the score {score:g} is not between 0 and 1. Divide percentages by 100.")
     if n < 1:
-        raise RunError(f"{location}: n is the number of scored documents and must be at least 1.")
+        raise RunError(f"{location}: n must be at least 1. It is the number of scored documents.")
     return PublishedScore(model + MARK, task, (metric, filter_name), score, n)

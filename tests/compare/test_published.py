@@ -84,7 +84,7 @@ def test_published_judge_scores_are_shown_and_not_compared(results, csv_file):
         (HEAD + "gpt,riddles_sample,exact_match,many,60\n", "line 2"),
         (HEAD + "gpt,riddles_sample,exact_match,0.5,0\n", "line 2: n must"),
         (HEAD + "gpt,riddles_sample,exact_match\n", "line 2"),
-        (HEAD + ",riddles_sample,exact_match,0.5,60\n", "line 2: the model"),
+        (HEAD + ",riddles_sample,exact_match,0.5,60\n", "line 2: the column model"),
         (HEAD + "gpt,riddles_sample,exact_match,0.5,60\n" * 2, "line 3: gpt already has a score"),
         (HEAD.replace("n\n", "n,filter\n") + "gpt,riddles_sample,f1,0.5,60,strict-match\n", "no filter"),
     ],

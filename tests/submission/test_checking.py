@@ -138,7 +138,7 @@ def test_the_sizes_of_all_twelve_tasks_are_known(good, data, tmp_path):
         entries["LIMUR.json"] = json.dumps({"data": {"test": changed}}).encode()
         (tmp_path / "bad.zip").write_bytes(pack(entries))
         [issue] = errors(check_archive(tmp_path / "bad.zip", data).issues)
-        assert issue.location.startswith("LIMUR: ") and f"{count} ids" in issue.message and "423" in issue.message
+        assert issue.location.startswith("LIMUR: ") and f"{count} responses" in issue.message and "423" in issue.message
 
 
 @pytest.mark.parametrize(

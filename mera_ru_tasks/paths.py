@@ -84,7 +84,7 @@ def read_bounded(file: Path, most: int = LARGEST_FILE) -> bytes:
 
 
 def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a stream, which may be endless; raise OSError for a line longer than `LONGEST_LINE`."""
+    """Yield the lines of a stream of any length. Raise OSError for a line longer than `LONGEST_LINE`."""
     while line := stream.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:
             raise OSError(errno.EFBIG, f"a line is longer than {LONGEST_LINE >> 20} MiB", name)

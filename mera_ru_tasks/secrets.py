@@ -13,7 +13,7 @@ from typing import Any
 
 HIDDEN = "HIDDEN"
 
-# A shorter API key is a placeholder (`none`, `EMPTY`) or a word; replacing it everywhere would damage other text.
+# A shorter API key is a placeholder (`none`, `EMPTY`) or a word. Replacing it everywhere would damage other text.
 SHORTEST_KEY = 6
 
 # Model arguments and generation settings whose values may be published; the values of all others are not.
@@ -27,7 +27,7 @@ PUBLIC_SETTINGS = frozenset(
     " early_stopping skip_special_tokens reasoning_effort".split()
 )
 
-# The last word of a setting's name that holds a secret, as in `hf_token` and `azure_api_key`; not `max_gen_toks`.
+# The last words in the names of secret settings, such as `hf_token` and `azure_api_key`, but not `max_gen_toks`.
 _NAME = re.compile(
     r"(?:.*[_.-])?(?:token|(?:api|access|secret|account|private|subscription)[_-]?key|secret|password|passwd|pwd"
     r"|authorization|credentials?|cookie)",
@@ -38,7 +38,7 @@ _VOCABULARY = re.compile(
     r"(?:.*_)?(?:pad|eos|bos|unk|sep|cls|mask|eot|eod|start|end|stop|prefix|suffix|special|image|audio|video)_token",
     re.IGNORECASE,
 )
-# Words in such names; a text without any of them needs no search for names.
+# Words in such names. Text without these words is not searched for names.
 _NAME_WORDS = ("token", "key", "secret", "passw", "pwd", "authorization", "credential", "cookie")
 _VALUE = rf"[^,;&?=\s\"'\\{{}}]{{{SHORTEST_KEY},}}"
 # `name=value` in a list of arguments or in a URL's query, and `"name": "value"` in a dictionary as text.
@@ -55,7 +55,7 @@ _CREDENTIALS = re.compile(
     r"(?<=://)[^/@\s\"']{1,256}(?=@)|(?i:(?<=\bbearer )|(?<=\bbasic ))[A-Za-z0-9._~+/=-]{6,}"
     r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*"
 )
-# The path and query of a URL: some services take a token there.
+# The path and query of a URL, in which some services expect a token.
 _BEHIND_HOST = re.compile(r"(?<=://)([^/?#\s\"']+)[/?#][^\s\"',]*")
 
 

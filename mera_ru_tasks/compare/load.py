@@ -201,7 +201,7 @@ def _group_name(group: int) -> str:
 
 @dataclass
 class Pool:
-    """Objects that several answers share, each stored once: documents by hash, settings."""
+    """A store for documents and settings, which several answers share."""
 
     documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     _generation: Mapping[str, Any] = field(default_factory=dict)

@@ -2,9 +2,10 @@
 
 benchmarks/predicted_power.py compares the predictions with simulated evaluations.
 
-Two models answer the same documents. On a share of the documents (`agreement`) both have the same luck, so they succeed
-or fail together as far as their accuracies allow. Documents of a group share luck so that any two have the correlation
-`icc`. Seeds are fixed, so results are reproducible.
+Two models answer the same documents. Each model has a random number for each document, its luck. It answers correctly
+if its luck is less than its accuracy. On a share of the documents (`agreement`) both models have the same luck. Within
+a group of documents, the luck of any two documents has the correlation `icc`. Seeds are fixed, so results are
+reproducible.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def exclusively(settings: Settings, log: Path) -> Iterator[None]:
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EAGAIN):
                 logger.warning(
-                    "Another process judges %s with %s. Waiting until it ends; its verdicts are used.",
+                    "Another process is judging %s with %s. Waiting for its verdicts.",
                     log.name,
                     settings.name,
                 )

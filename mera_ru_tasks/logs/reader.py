@@ -31,7 +31,7 @@ Measure = tuple[str, str]
 # The key of the digest of a run's answers and scores in a task's `metadata`, which lm-eval writes into its results.
 ANSWERS = "mera_ru_answers"
 
-# What an issue says instead of a score that is missing.
+# The text for a missing score in an issue.
 NOTHING = "nothing"
 
 _COPY_AGAIN = "Copy the log and its results file again, or rerun the evaluation."

@@ -74,8 +74,8 @@ def check_log(log: TaskLog, benchmark: Benchmark, answered: int) -> Iterator[Iss
     Args:
         log: the task's log.
         benchmark: the benchmark of the task.
-        answered: the number of documents in the log. The results file cannot be used for it: lm-eval counts only scored
-            documents, and a test set without public answers has none.
+        answered: the number of documents in the log. The results file does not contain this number, because lm-eval
+            counts only scored documents, and a test set without public answers has none.
     """
     if log.run.results_file is None:
         yield task_error(

@@ -66,7 +66,7 @@ def test_two_at_once_ask_each_question_once(start, tmp_path):
         wait_for(lambda: stub.questions)
         second = start(stub)
         told = ""
-        while "Another process judges" not in told:
+        while "Another process is judging" not in told:
             line = second.stderr.readline()
             assert line, told
             told += line

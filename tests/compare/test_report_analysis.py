@@ -491,7 +491,7 @@ def test_axes_fit_the_data_and_the_plots_are_those_of_the_files(open_report, com
         "all => all.map(one => [...one.querySelectorAll('title')].map(title => title.textContent))"
     )
     wanted = [
-        [f"{model}: {e.value:.3f} [{e.low:.3f}; {e.high:.3f}]".replace("-", "−") for model, e in figure.rows]
+        [f"{model}: {e.value:.3f} [{e.low:.3f}, {e.high:.3f}]".replace("-", "−") for model, e in figure.rows]
         for figure in figures(comparison)
         if (figure.metric, figure.filter) == STRICT_MATCH and figure.kind in ("scores", "difference")
     ]

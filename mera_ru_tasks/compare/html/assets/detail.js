@@ -64,11 +64,8 @@ function heading(title, ...tools) {
   return element("div", { class: "heading" }, element("h4", {}, title), ...tools);
 }
 
-// A link to the document, without the filters.
-function linkTo(document) {
-  const { language, measure, a, b } = page;
-  return location.href.split("#")[0] + addressOf({ ...DEFAULTS, language, measure, a, b, doc: document.key });
-}
+// A link to the present view, which also names the document that opened by itself.
+const linkTo = (document) => location.href.split("#")[0] + addressOf({ ...page, doc: document.key });
 
 function aboutDocument(document) {
   return `${data.tasks[document.task]} · ${document.id}${document.type === null ? "" : ` · ${say("part_type", { x: document.type })}`}`;

@@ -577,3 +577,12 @@ def test_focus_is_visible(open_report, theme):
             "(({outlineStyle, outlineWidth}) => outlineStyle + outlineWidth)(getComputedStyle(document.activeElement))"
         )
         assert style == "solid2px"
+
+
+@in_browser
+def test_a_phone_shows_the_whole_list_again_after_a_document(open_report):
+    page = open_report(viewport={"width": PHONE, "height": 900}).page
+    rows = page.locator(".item").count()
+    page.locator(".item >> nth=1").click()
+    page.locator("#back").click()
+    page.wait_for_function("rows => document.querySelectorAll('.item').length >= rows", arg=rows)

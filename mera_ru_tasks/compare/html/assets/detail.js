@@ -128,7 +128,7 @@ function promptView(shown) {
   const around = first.map(text).filter((part, place) => first[place] !== question && part.trim());
   const all = same && around.length
     ? fold("prompt", say("whole_prompt", { n: counted(whole(first).length) }), box(ranges(whole(first)))) : null;
-  return [heading(say("prompt"), copier("copy_prompt", () => whole(first))), box(ranges(text(question).trim()), "box question"), all].filter(Boolean);
+  return [heading(say("prompt"), copier("copy_prompt", () => whole(first))), box(ranges(text(question).trim())), all].filter(Boolean);
 }
 
 // In a task without responses, lm-eval calls the filter "none".

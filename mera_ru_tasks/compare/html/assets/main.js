@@ -92,7 +92,8 @@ byId("list").addEventListener("keydown", moveBy);
 byId("detail").addEventListener("keydown", (event) => {
   if (event.key === "Escape") leave();
 });
-addEventListener("resize", renderList);
+// The list also changes its size when a phone shows it again.
+new ResizeObserver(renderList).observe(byId("list"));
 // The address contains the view, so links within the page scroll without changing the address.
 for (const link of document.querySelectorAll("nav a")) {
   link.addEventListener("click", (event) => {

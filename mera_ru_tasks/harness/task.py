@@ -226,7 +226,10 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         """Return the settings for the results, with the digest of all answers and scores in this process."""
         if self._scored and self.OUTPUT_TYPE == "generate_until":
             self._record(ANSWERS, self._answers.hexdigest())
-        return dict(super().dump_config())
+        dumped = dict(super().dump_config())
+        # lm-eval would write a function as its address in memory. The task's own setting says which function it is.
+        shots = dumped.get("fewshot_config") or {}
+        return dumped | {"fewshot_config": {name: value for name, value in shots.items() if not callable(value)}}
 
     def _refuse_uneven_processes(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any

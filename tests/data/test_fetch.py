@@ -77,7 +77,7 @@ def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_p
     restate(log.parent)
     refused = in_process("submit", results, "-o", tmp_path / "t.zip", "--partial", **offline)
     assert refused.returncode == 1
-    assert "not in MERA-evaluation/RussianRegions (cached), split test: id 6030" in refused.stdout
+    assert "MERA-evaluation/RussianRegions (cached), split test does not contain id 6030" in refused.stdout
 
 
 def report_is_clean(folder: Path) -> bool:

@@ -86,9 +86,11 @@ def test_the_documented_command_scores_as_one_process_does(tmp_path: Path, lean_
     [file] = (tmp_path / "results").rglob("results_*.json")
     results = json.loads(file.read_text(encoding="utf-8"))
     share = pytest.approx(len(right) / len(written))
-    assert numbers(results, "riddles_closed") == {
+    scores = numbers(results, "riddles_closed")
+    del scores["answered,flexible-extract"]  # the random model's texts may withdraw an answer
+    assert scores == {
         "exact_match,strict-match": share, "exact_match_plain,strict-match": share,
-        "exact_match,flexible-extract": share, "answered,flexible-extract": 1,
+        "exact_match,flexible-extract": share,
     }  # fmt: skip
     [log] = (tmp_path / "results").rglob("samples_riddles_closed_*.jsonl")
     samples = [json.loads(sample) for sample in log.read_text(encoding="utf-8").splitlines()]

@@ -162,7 +162,7 @@ function winsButton(winner, loser, task) {
   if (!number) return samples.ready ? "0" : "";
   return button(counted(number), () => {
     go({ a: winner, b: loser, outcome: "pair", task, type: "", search: "", doc: "" });
-    byId("samples").scrollIntoView();
+    showList();
   }, { class: "link", "aria-label": say("show_only", { model: winner, other: loser, n: number, task }) });
 }
 

@@ -37,7 +37,7 @@ function weakest(pipeline) {
   found.sort((one, other) => one.row.value - other.row.value);
   const show = ({ figure, row }) => button(`${figure.task}, ${say("part_type", { x: figure.part })}: ${fixed(row.value)}`, () => {
     go({ a: best, b: "", outcome: "wrong", task: figure.task, type: figure.part, search: "", doc: "" });
-    byId("samples").scrollIntoView();
+    showList();
   }, { class: "link" });
   return found.length ? [element("span", {}, dot(best), say("weakest", { model: best })), ...found.slice(0, WEAKEST).map(show)] : [];
 }

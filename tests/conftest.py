@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,16 @@ from tests.support.environments import build_wheel, copy_lean_lm_eval
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", settings.get_profile("same"), derandomize=False, max_examples=5000, print_blob=True)
 settings.load_profile("same")
+
+
+@pytest.fixture(autouse=True)
+def restored_logging() -> Iterator[None]:
+    """Undo what lm-eval's command does to its logger: later tests would capture no warnings."""
+    logger = logging.getLogger("lm_eval")
+    propagate, handlers, level = logger.propagate, list(logger.handlers), logger.level
+    yield
+    logger.propagate, logger.handlers[:] = propagate, handlers
+    logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")

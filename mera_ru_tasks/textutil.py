@@ -91,9 +91,9 @@ def printable(text: object) -> str:
 
 
 def in_json(text: str) -> str:
-    r"""Escape the characters that `printable` escapes, as `\uXXXX`, so that the text stays valid JSON.
+    """Escape the characters that `printable` escapes, in JSON's own form, so that the text stays valid JSON.
 
-    In JSON they can only occur inside strings.
+    In JSON these characters can only occur inside strings.
     """
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

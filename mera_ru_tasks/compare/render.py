@@ -124,19 +124,18 @@ def footnotes(comparison: Comparison) -> list[str]:
     """Return the notes below the tables, without duplicates."""
     shown = [*comparison.means, *comparison.rows]
     found: dict[str, None] = {}
-    for row in shown:
-        if row.incomplete:
-            found[f"† {row.model}: {joined(row.incomplete, shared=True)}."] = None
-    for sign, compared, attribute in (
-        ("–", f"not compared with {comparison.baseline}", "why_not"),
-        ("*", f"against {comparison.baseline}", "notes"),
+    for sign, about, attribute in (
+        ("†", "", "incomplete"),
+        ("–", f" not compared with {comparison.baseline}", "why_not"),
+        ("*", f" against {comparison.baseline}", "notes"),
     ):
-        texts: dict[str, dict[str, None]] = {}
+        # A mean repeats the reasons of its tasks, and often all models have the same ones.
+        models: dict[str, dict[str, None]] = {}
         for row in shown:
-            if reasons := getattr(row, attribute):
-                texts.setdefault(joined(reasons, shared=True), {})[row.model] = None
-        for text, models in texts.items():
-            found[f"{sign} {', '.join(models)} {compared}: {text}."] = None
+            for reason in getattr(row, attribute):
+                models.setdefault(joined([reason], shared=True), {})[row.model] = None
+        for text, own in models.items():
+            found[f"{sign} {', '.join(own)}{about}: {text}."] = None
     if comparison.family_note is not None and any(pair.family > 1 for pair in comparison.pairs):
         found[sentence(comparison.family_note)] = None
     if measures := [fragment(verdict.measure) for verdict in comparison.verdicts]:

@@ -20,6 +20,7 @@ from tests.support.comparisons import (
     log_file,
     results_file,
 )
+from tests.support.scripted import run
 
 
 def test_all_formats_show_the_same_scores(results, mera_ru):
@@ -166,3 +167,13 @@ def test_more_is_shown_with_all(results, mera_ru):
     default, everything = mera_ru("compare", results).out, mera_ru("compare", results, "--all").out
     assert (FLEXIBLE in default, FLEXIBLE in everything) == (False, True)
     assert len(everything) > 2 * len(default)
+
+
+def test_a_note_that_several_models_have_is_said_once(tmp_path, mera_ru):
+    for model in ("org/one", "org/other"):
+        run(tmp_path / "results", ["mera_ru_sample"], model=model, limit=12)
+    shown = mera_ru("compare", tmp_path / "results").out
+    assert sorted(line for line in shown.splitlines() if line.startswith("†")) == [
+        f"† org/one, org/other: 12 of 60 documents of {task}."
+        for task in ("enantiosemy_sample", "riddles_sample", "russian_regions_sample")
+    ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from mera_ru_tasks.data.benchmarks import RUSSIAN_REGIONS, Benchmark
 from mera_ru_tasks.data.lint import check_data
@@ -38,6 +39,7 @@ def hub_files(benchmark: Benchmark) -> dict[str, bytes]:
 FETCHED = {"test.json", "shots.json", "dataset_meta.json"}
 
 
+@pytest.mark.slow
 def test_a_hub_dataset_is_fetched_and_a_cached_one_serves_offline(mera_ru, tmp_path):
     environment = {"HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0", "MERA_RU_DATA": "", "HF_TOKEN": ""}
     with hub({RUSSIAN_REGIONS.hub: hub_files(RUSSIAN_REGIONS)}) as address:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.documents import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 DOCS = REPOSITORY / "docs"
 
 

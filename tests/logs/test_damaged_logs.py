@@ -336,6 +336,7 @@ def edits(draw: st.DrawFn) -> Callable[[Rows, Rows], Rows]:
     return damage
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(damages=st.lists(edits(), min_size=1, max_size=3))
 def test_random_damage_gives_no_wrong_number_without_a_mark(results, sound, tmp_path_factory, damages):

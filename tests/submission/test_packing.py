@@ -224,6 +224,7 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
     assert unwritable.status == 1 and "no/such/folder.zip" in unwritable.err
 
 
+@pytest.mark.slow
 def test_the_whole_command_line(data, tmp_path):
     """A run of lm-eval's own command, then `mera-ru submit`, each in a process of its own."""
     log = ["--predict_only", "--log_samples", "--output_path", "results"]

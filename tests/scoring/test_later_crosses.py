@@ -1,11 +1,13 @@
 """Later crosses: tails in still other words.
 
-Each cross was written from the policy alone, scored once, and then used to correct the rules. The last one was written
-after the last change: `OPEN` names what it showed to be judged wrongly.
+Each cross was written from the policy alone, scored once, and then used to correct the rules. `FIXED_WRONG` and
+`FIXED_RIGHT` are tails that earlier crosses showed to be judged wrongly, and tails of the same kinds.
 """
 
+import pytest
+
 from tests.scoring.test_cross import Base, cross
-from tests.support.extraction_cases import ONE, PHRASE, UNIT, flexible
+from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, flexible
 
 WRONG = """
 Хотя теперь вижу, что правильно {o}.
@@ -361,9 +363,38 @@ LAST_RIGHT = """
 That is the answer.
 The others do not match.
 """.strip().splitlines()
+FIXED_WRONG = """
+{o} ближе по смыслу.
+Снимаю этот ответ.
+Окей, пересчитал, {o}.
+Окей, пересчитал: {o}.
+Я дал неверный ответ.
+Я назвала неверное слово.
+{o} ничем не хуже.
+Нет, {a} не подходит.
+Нет, ничего подобного, {o}.
+Нет, этот вариант придётся отбросить.
+Нет, я неправильно понял условие, это {o}.
+Нет, не так: {o}.
+""".strip().splitlines()
+FIXED_RIGHT = """
+Нет, {o} не подходит.
+Нет, {o} здесь не подходит.
+Нет, вариант {o} не годится.
+Ложный след — {o}.
+Неверный вариант — {o}.
+{o} — ложный след.
+Так говорят.
+""".strip().splitlines()
 BASES = [Base(ONE, "Г", "Б"), Base(UNIT, "В; печка", "Б; камин"), Base(PHRASE, "река", "ручей")]
 LAST_BASES = [Base(ONE, "А", "Г"), Base(UNIT, "В; погреб", "А; чердак"), Base(PHRASE, "гроза", "салют")]
-OPEN = {"Нет, {o} не подходит."}
+FIXED_BASES = [
+    Base(ONE, "Б", "Г"),
+    Base(SEVERAL, "Б; Д", "Г"),
+    Base(UNIT, "А; окурок", "В; сигарета"),
+    Base(PHRASE, "салют", "гроза"),
+    Base(PHRASE, "ножницы", "песочные часы"),
+]
 
 
 def misjudged(wrong: list[str], right: list[str], bases: list[Base]) -> set[tuple[str, str, str]]:
@@ -374,11 +405,9 @@ def misjudged(wrong: list[str], right: list[str], bases: list[Base]) -> set[tupl
     }
 
 
-def test_every_tail_counts_the_same_in_every_place():
-    assert misjudged(WRONG, RIGHT, BASES) == set()
-
-
-def test_the_last_cross_is_judged_alike_in_every_place():
-    found = misjudged(LAST_WRONG, LAST_RIGHT, LAST_BASES)
-    assert {tail for tail, _, _ in found} == OPEN
-    assert len(found) == 4 * len(LAST_BASES)
+@pytest.mark.parametrize(
+    ("wrong", "right", "bases"),
+    [(WRONG, RIGHT, BASES), (LAST_WRONG, LAST_RIGHT, LAST_BASES), (FIXED_WRONG, FIXED_RIGHT, FIXED_BASES)],
+)
+def test_every_tail_counts_the_same_in_every_place(wrong, right, bases):
+    assert misjudged(wrong, right, bases) == set()

@@ -76,3 +76,16 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS)
 def test_phrases(row):
     check(row)
+
+
+# Nouns whose endings are those of verbs, adverbs or words of certainty.
+NOUNS = "салют уют гусь карась лось кит канал пила мыло кровать букет веретено полено колено годы".split()
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_a_noun_counts_whatever_its_ending(noun):
+    for response in (f"Ответ: {noun}", f"Думаю, это {noun}.", f"Ответ: {noun}. Не акула.", f"Ответ: {noun} (вероятно)"):
+        check((PHRASE, noun, response, noun, 1))
+    for tail in (f"Точнее, {noun}.", f"Возможно, {noun}.", f"Второй вариант — {noun}."):
+        check((PHRASE, "акула", f"Ответ: акула. {tail}", "", 0))
+    check((PHRASE, "акула", f"Ответ: акула. Не {noun}.", "акула", 1))

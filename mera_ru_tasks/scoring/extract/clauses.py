@@ -18,14 +18,14 @@ from mera_ru_tasks.scoring.normalize import WORD
 # The kinds of words. Words that are not in the table are content words. `*` stands for any ending.
 _TABLE = {
     # Words that deny a candidate, either alone («неверно») or before an approving word («не подходит»).
-    "negation": "не ни not нельзя вряд чем кроме",
+    "negation": "не ни нич* not нельзя вряд чем кроме",
     "denial": "хуже менее ловушк* ошибоч* ошибка ошибкой ложн* ложь исключ* отпада* "
     "отбр* отмета* откл* противореч* false wrong incorrect нет no ❌ ✗ ✘ ✖ ❎ 🚫",
-    "approval": "подход* подой* подош* год* соответств* верен верн* прав* корректн* true correct да ✅ ✔ ✓ ☑",
+    "approval": "подход* подой* подош* год[инея]* соответств* верен верн* прав* корректн* true correct да ✅ ✔ ✓ ☑",
     # Words that retract a statement or turn to another one.
     "retraction": "передума* ошибся ошиблась исправл* поправ* меняю стоп погоди* подожди* отмена беру отказыва* ой упс "
-    "пересмотр*",
-    "turn": "пусть хотя впрочем все-таки все-же actually извини* sorry деле",
+    "снимаю пересмотр*",
+    "turn": "пусть хотя впрочем все-таки все-же actually извини* sorry деле ближе",
     # Words that add another answer or refer to other answers.
     "or": "или либо or",
     "addition": "вдруг возмож* вероятн* мож* мог* допус* наверн* также тоже еще альтернатив* alternat* запасн*",
@@ -58,7 +58,7 @@ _STEMS = re.compile(
 )
 # The endings of more words that may give an answer: comparatives, verbs in the first person, and adverbs.
 _ENDINGS = re.compile(
-    r"(?P<turn>\w+(?:[тчвсбьжн]н|[чвлрб]|ст)ее$|\w+[ьч]ше$)|(?P<speaker>\w+(?:[аялн]ю|[жчшщ]у|[ая]ем|[еи]мся|[юу]с[ья])$)|"
+    r"(?P<turn>\w+(?:[тчвсбьжн]н|[чвлрб]|ст)ее$|\w+[ьч]ше$|пере\w+л[аи]?$)|(?P<speaker>\w+(?:[аялн]ю|[жчшщ]у|[ая]ем|[еи]мся|\w[юу]с[ья])$)|"
     r"(?P<lead>(?!не)\w{4,}(?:[внтжрьчсл]но|стью|-то|-ка)$)"
 )
 ANSWER = re.compile("вариант|верси")
@@ -309,13 +309,14 @@ class _Stance:
         kinds, words = clause.kinds, clause.text.lower().split()
         if "negation" in kinds and _BETWEEN.issuperset(kinds[kinds.index("negation") + 1 : mention.number]):
             return mention.candidates if mention.number > kinds.index("negation") else frozenset()  # «не вариант Б»
-        if "denial" not in kinds or mention.candidates:
-            return mention.candidates if "denial" in kinds else frozenset()
-        if words[0] == "нет" and "negation" in following.kinds:
-            return frozenset()  # «нет, это не Б»
+        if "denial" not in kinds:
+            return frozenset()
+        below, _, _, number = self.mention_in(following)
+        if words[0] == "нет" and below and ("negation" in following.kinds or "denial" in following.kinds[number:]):
+            return frozenset()  # «нет, это не Б», «нет, Б не подходит»
         lists = clause.sign in _DASHES and GIVING.isdisjoint(following.kinds) and not _NEEDS_OBJECT.fullmatch(words[0])
-        if lists and (below := self.mention_in(following).candidates):
-            return below  # «не подходят: Б, В»
+        if mention.candidates or (lists and below):  # «не подходят: Б, В», «ложный след — Б»
+            return mention.candidates | ((below - self.given if mention.candidates else below) if lists else set())
         if words[0] == "что" and "это" in words:
             return self.before or self.given  # «видно, что это не подходит»
         is_content_before = "" in kinds[: kinds.index("denial")] and "я" not in words

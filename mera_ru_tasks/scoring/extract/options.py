@@ -15,7 +15,7 @@ _LEADING = frozenset({"lead", "speaker", "choice", "approval", "link", "narrowin
 # Letters that are also words, and letters that abbreviate a word before a name («г. Тверь»).
 _ONE_LETTER_WORDS, _ABBREVIATIONS = frozenset("АВИОУКСЯI"), frozenset("гд")
 # The kinds of words before which «А» is a letter and not a conjunction: «А тоже подходит».
-_JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing"})
+_JUDGING = frozenset({"approval", "denial", "negation", "addition", "narrowing", "turn"})
 # A single letter, the separators between two letters of an answer, and a sequence of letters.
 _ONE = re.compile(r"(?<![^\W_])(?!(?:и|and|а также)\b)[^\W\d_](?![^\W_]|[\u0300-\u036f])", re.IGNORECASE)
 _OPEN, _CLOSE = r"[\s\"'{<]{0,4}(?:[(\[](?= ?[^\W\d_] ?[)\]]) ?)?", r"[\s\"')\]}>]{0,4}"

@@ -23,10 +23,10 @@ _NO_ANSWER = re.compile(
 )
 # The endings of words that are not names of things.
 _VERB = re.compile(
-    r".*(?:[аеиуюя]т|л[аои]?|ть|[уюа])с[яь]$|.*(?:[аяую]ет|[аяую]ют|ите(?:сь)?|[ая]йте(?:сь)?)$|.{3,}(?:ить|еть|[ыо]вать|нять|[рзсд]ать)$"
+    r".*(?:[аеиуюя]т|.л[аои]?|ть)с[яь]$|.*(?:[аяую]ет|.[аяую]ют|ят|ите(?:сь)?|[ая]йте(?:сь)?)$|.{3,}(?:ить|еть|[ыо]вать|нять|[рзсд]ать)$"
 )
 _VERB_IN_PHRASE = re.compile(r".*(?:[еиуюая]т|[аеиоуыя]л[аои]?|ить|ать|.{2}ен)$")
-_ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|енн|анн|ивн|[рштжмл]ен|ан|удн|чив)о$")
+_ADVERB = re.compile(r".*(?:[иоы]чн|[ея]сн|идн|ожн|ельн|енн|анн|ивн|[ршжм]ен|.{5}[тл]ен|ан|удн|чив)о$")
 _PARTICIPLE = re.compile(r".*(?:[уюая]щ|вш|[аеия]нн|[еи]м)(?:ий|ая|ее|ие|ый|ое|ые)(?:ся)?$")
 # The endings of cases other than the nominative.
 _OBLIQUE = re.compile(r".*(?:[ое]го|[ое]му|[иы]х|[иы]ми?|[уюи]ю|[ая]ми|[ая]х|[^е]у|.{4}[оеая]м)$")
@@ -85,7 +85,7 @@ def bare_phrase(text: str) -> str:
     """Return the phrase if the text contains nothing else, except for words such as «скорее всего» or «это»."""
     phrase, rest = phrase_at_head(text)
     words, is_led = len(tokens_of(phrase)), len(tokens_of(phrase)) < len(tokens_of(text))
-    is_name = not is_sentence(phrase) and ((words < 2 and not is_led) or not any(map(_is_verb, phrase.split())))
+    is_name = not is_sentence(phrase) and (words < 2 or not any(map(_is_verb, phrase.split())))
     most = 3 if is_led else 1 if text.rstrip("\"' )]")[-1:] in (".", "!", "?") else 4
     return phrase if words <= most and phrase and not WORD.search(rest) and is_name else ""
 
@@ -215,14 +215,15 @@ def _name_in(clause: Clause, run: list[int]) -> list[int]:
     before = clause.tokens[run[0] - 1][0].lower() if run[0] else ""
     if clauses.PREPOSITION.match(before) or (before in ("на", "к", "за") and clauses.GIVING.isdisjoint(clause.kinds)):
         return []
-    words = [clause.tokens[number][0].lower() for number in run]
+    words = [clause.tokens[number][0].lower().replace("ё", "е") for number in run]
     begin, end = 0, len(run)
-    while end - begin > 1 and (_is_verb(words[begin]) or words[begin].endswith(("ко", "но"))):
+    least = 1 if before == "я" else 2  # «я дал …»
+    while end - begin >= least and (_is_verb(words[begin]) or words[begin].endswith(("ко", "но"))):
         begin += 1
     while end - begin > 1 and _is_verb(words[end - 1]):
         end -= 1
     words, is_cut = words[begin:end], end - begin < len(run)
-    may_name = len(words) <= _MOST_NAMED and _is_name(words) and not any(map(_OBLIQUE.match, words))
+    may_name = 0 < len(words) <= _MOST_NAMED and _is_name(words) and not any(map(_OBLIQUE.match, words))
     return run[begin:end] if may_name and not (is_cut and _is_verb(words[0])) else []
 
 

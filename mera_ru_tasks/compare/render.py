@@ -334,7 +334,7 @@ def _wrapped(terminal: Console, text: str) -> None:
     say(text)
 
 
-_TOGETHER = re.compile(r"\[[^][]*\]|\b\d[\d.]* (?:points?|bits per byte)|\bp [\d<.]+")
+_TOGETHER = re.compile(r"\[[^][]*\]|\b\d[\d.]* (?:points?|bits per byte)|\bp [<=] [\d.]+")
 
 
 def _renamed(table: Table, names: Mapping[str, str]) -> Table:

@@ -117,10 +117,10 @@ def _with_unit(metric: str, number: str) -> Issue:
 
 
 def short_p(p: float) -> str:
-    """Format a p-value for a sentence with two or three decimal places. Never round it to 0.05."""
+    """Format the rest of `p = 0.31` or `p < 0.001` with two or three decimal places. Never round to 0.05."""
     if p < 0.001:
-        return "<0.001"
-    return f"{p:.2f}" if p >= 0.1 else f"{p:.3f}" if abs(p - stats.ALPHA) > 0.0005 else f"{p:.5f}"
+        return "< 0.001"
+    return f"= {p:.2f}" if p >= 0.1 else f"= {p:.3f}" if abs(p - stats.ALPHA) > 0.0005 else f"= {p:.5f}"
 
 
 def summarize(

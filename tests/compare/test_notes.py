@@ -45,7 +45,7 @@ def test_remarks_are_in_the_pages_language_and_name_no_folder(browser, results, 
     shown.context.close()
     assert "число примеров: 2 против 0" in russian["#board-notes"]
     assert "the number of shots: 2 against 0" in english["#board-notes"]
-    assert "12 из 60 заданий в riddles_sample" in russian["#board-notes"]
+    assert "12 из 60 заданий riddles_sample" in russian["#board-notes"]
     assert "12 of 60 documents of riddles_sample" in english["#board-notes"]
     assert "org/weak-160m: прогон 20" in russian["#choices"]
     for place, text in russian.items():

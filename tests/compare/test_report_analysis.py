@@ -187,6 +187,26 @@ def test_switching_language_theme_and_metric_keeps_what_is_open(open_report):
     assert page.inner_text("#detail h3") == title
 
 
+@in_browser
+def test_the_verdict_says_that_the_metric_below_does_not_change_it(open_report):
+    page = open_report().page
+    verdict = page.inner_text("#verdicts")
+    page.select_option("#measure", label="f1, flexible-extract")
+    assert page.inner_text("#verdicts") == verdict
+    assert "does not change" in page.inner_text("#verdicts .hint")
+
+
+@in_browser
+@pytest.mark.parametrize("width, place", [(WIDE, "#board thead th"), (PHONE, "#board tbody tr:first-child td")])
+def test_a_task_outside_the_mean_says_so(open_report, width, place):
+    page = open_report(viewport={"width": width, "height": 900}).page
+    outside = page.locator(place, has_text="not in the mean")
+    assert outside.count() == 1
+    assert "riddles_open_sample" in outside.inner_text()
+    page.select_option("#measure", label="answered, flexible-extract")
+    assert page.get_by_text("not in the mean").count() == 0
+
+
 # Pairs
 
 
@@ -286,6 +306,7 @@ def test_the_weakest_types_of_the_best_model_lead_to_their_wrong_answers(open_re
     link = shown.page.locator("#weakest button").first
     assert f"{lowest.score.value:.3f}" in link.inner_text()
     assert lowest.task in link.inner_text()
+    assert f"documents: {lowest.score.n}" in link.inner_text()
     link.click()
     assert shown.count() == round(lowest.score.n * (1 - lowest.score.value))
 
@@ -500,6 +521,25 @@ def test_axes_fit_the_data_and_the_plots_are_those_of_the_files(open_report, com
     ]
 
 
+@in_browser
+def test_a_difference_of_zero_has_no_sign(open_report, comparison):
+    assert any(row.difference and round(row.difference.estimate.value, 3) == 0 for row in comparison.rows)
+    page = open_report().page
+    page.locator("#all-numbers summary").click()
+    text = page.evaluate("document.body.innerText + document.body.textContent")
+    assert "+0.000" not in text
+    assert "−0.000" not in text
+
+
+@in_browser
+def test_no_card_is_alone_in_its_row(open_report):
+    page = open_report().page
+    tops = page.locator("#interval-cards figure").evaluate_all("all => all.map(one => one.offsetTop)")
+    assert [tops.count(top) for top in dict.fromkeys(tops)] == [3, 2]
+    tops = page.locator("#part-cards figure").evaluate_all("all => all.map(one => one.offsetTop)")
+    assert [tops.count(top) for top in dict.fromkeys(tops)] == [4]
+
+
 # Phone and access
 
 
@@ -512,7 +552,8 @@ def test_a_phone_shows_the_board_whole_and_documents_in_full_width(open_report, 
     for cell in page.locator("#board td, #pair-table td").all():
         box = cell.bounding_box()
         assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= PHONE)
-    assert page.locator("#board tbody tr >> nth=0").locator("td .label").all_inner_texts()[1:] == [
+    labels = page.locator("#board tbody tr >> nth=0").locator("td .label").all_inner_texts()
+    assert [label.split("\n")[0] for label in labels[1:]] == [
         "enantiosemy_sample", "riddles_sample", "russian_regions_sample", "riddles_open_sample",
     ]  # fmt: skip
     assert not page.locator("#sample-outcome").is_visible()
@@ -565,6 +606,55 @@ def test_axe_finds_nothing(open_report, width, theme, locale):
         page.click("#fold-filters")
         page.locator(".item >> nth=0").click()
         assert violations() == []
+
+
+@in_browser
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_links_in_the_head_and_clear_move_the_focus(open_report, width):
+    page = open_report(viewport={"width": width, "height": 900}).page
+    focus = "document.activeElement"
+    for section in ("leaderboard", "pairs", "intervals", "breakdowns", "samples", "notes"):
+        page.locator(f"nav a[href='#{section}']").press("Enter")
+        assert page.evaluate(f"{focus}.tagName + {focus}.closest('section').id") == "H2" + section
+        assert 0 <= page.evaluate(f"{focus}.getBoundingClientRect().top") < 900
+    if width == PHONE:
+        page.click("#fold-filters")
+    page.select_option("#sample-outcome", "wrong")
+    page.locator("#clear").press("Enter")
+    assert page.evaluate(f"{focus}.id") == ("search" if width == WIDE else "fold-filters")
+
+
+# The sides of the focused element's ring that the nearest scrolling ancestor cuts off.
+CLIPPED = """
+(() => {
+  const one = document.activeElement, style = getComputedStyle(one), ring = one.getBoundingClientRect();
+  const out = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth);
+  const frame = one.parentElement.closest("nav, .scroll, .browser, .detail, .box");
+  if (!frame || getComputedStyle(frame).overflowX === "visible") return [];
+  const edge = frame.getBoundingClientRect();
+  const room = {
+    left: ring.left - edge.left, right: edge.right - ring.right,
+    top: ring.top - edge.top, bottom: edge.bottom - ring.bottom,
+  };
+  return Object.keys(room).filter((side) => room[side] < out - 0.1);
+})()
+"""
+
+
+@in_browser
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_no_focus_ring_is_clipped(open_report, width):
+    page = open_report(viewport={"width": width, "height": 900}).page
+    page.locator("#all-numbers summary").click()
+    page.locator("body").press("Home")
+    page.evaluate("document.activeElement.blur()")
+    names = set()
+    for _ in range(90):
+        page.keyboard.press("Tab")
+        name = page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        assert (name, page.evaluate(CLIPPED)) == (name, [])
+        names.add(name)
+    assert len(names) > 40
 
 
 @in_browser

@@ -58,7 +58,7 @@ def test_a_verdict_says_the_numbers():
     told = concluded(pair_of(3, 2, 95))
     assert (
         sentence(told.verdict)
-        == "org/a and org/b cannot be told apart (1 point, p 0.71); this comparison could detect 11 points."
+        == "org/a and org/b cannot be told apart (1 point, p = 0.71); this comparison could detect 11 points."
     )
 
 
@@ -66,7 +66,7 @@ def test_a_verdict_says_the_numbers():
     ("pair", "margin", "parts"),
     [
         (pair_of(30, 2, 68), None, ["на 28 п. п. [18; 37]."]),
-        (pair_of(3, 2, 95), None, ["(1 п. п., p 0,71)", "в 11 п. п."]),
+        (pair_of(3, 2, 95), None, ["(1 п. п., p = 0,71)", "в 11 п. п."]),
         (pair_of(12, 10, 978), 0.025, ["до 2,5 п. п. (0,2 п. п. [−0,8; 1,2])"]),
     ],
 )

@@ -28,6 +28,7 @@ from mera_ru_tasks.compare.notes import RUSSIAN, fragment, joined, sentence
 from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.harness.prompt import render
 from mera_ru_tasks.logs.rescore import continued
+from mera_ru_tasks.paths import averaged_groups
 from mera_ru_tasks.scoring import strict
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, STRICT
 from mera_ru_tasks.scoring.score import extract_from
@@ -90,7 +91,13 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         {**model, "runs": [{**run, "model_name": model["label"]} for run in model["runs"]]} for model in data["models"]
     ]
     orders = [{"metric": metric, "filter": name, "models": order} for (metric, name), order in _orders(comparison)]
-    return {**data, "models": models, "rankings": orders, "figures": [_figure(one) for one in figures(comparison)]}
+    return {
+        **data,
+        "models": models,
+        "rankings": orders,
+        "figures": [_figure(one) for one in figures(comparison)],
+        "averaged": [task for tasks in averaged_groups().values() for task in tasks],
+    }
 
 
 def _orders(comparison: Comparison) -> Iterable[tuple[tuple[str, str], list[str]]]:

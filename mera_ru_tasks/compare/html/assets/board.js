@@ -24,9 +24,9 @@ function ordered(rows) {
 
 function renderVerdicts() {
   byId("verdicts").replaceChildren(...data.verdicts.flatMap((verdict) => [
-    element("h2", {}, `${say("verdict_of")}: ${told(verdict.measure)}`),
+    element("h2", {}, say("verdict_of", { measure: told(verdict.measure) })),
     element("ul", { class: "plain" }, ...verdict.sentences.map((one) => element("li", {}, told(one.text)))),
-  ]));
+  ]), data.verdicts.length && data.rankings.length > 1 ? element("p", { class: "hint" }, say("verdict_lead")) : "");
 }
 
 // The signs of footnotes. They cannot be mistaken for digits of a number or letters of a group.
@@ -90,13 +90,20 @@ function boardHead(task, rows) {
   const direction = isSorted ? (own[0].higher_is_better ? "descending" : "ascending") : "";
   return sortable(taskName(task), direction, () => go({ sort: page.sort === task ? "" : task }),
     element("small", {}, say(own[0].metric.startsWith("group_") ? "groups" : "documents", { n: size })),
-    chance ? element("small", {}, say("chance", { x: fixed(chance.chance) })) : null);
+    chance ? element("small", {}, say("chance", { x: fixed(chance.chance) })) : null,
+    outsideMean(task));
+}
+
+// A reader could expect every task of the table in its mean.
+function outsideMean(task) {
+  const hasMean = data.means.some(isChosen) && !isMean(task);
+  return hasMean && !data.averaged.includes(task) ? element("small", {}, say("not_in_mean")) : null;
 }
 
 function boardCell(row, task, footnotes) {
   if (!row) return element("td", { class: "absent" }, "–");
   // On a phone, the row is a card, and this label replaces the column header.
-  const cell = element("td", {}, element("span", { class: "label" }, taskName(task)),
+  const cell = element("td", {}, element("span", { class: "label" }, taskName(task), outsideMean(task) || ""),
     element("b", {}, fixed(row.score.value)), row.group ? element("sup", {}, row.group) : null,
     element("small", {}, interval(row.score), footnotes.mark(row.incomplete)));
   if (row.above_chance === false) cell.append(element("small", { class: "bad" }, say("not_above_chance")));
@@ -122,6 +129,7 @@ function chosenPair() {
 
 function renderPairs() {
   byId("pairs").hidden = data.models.length < 2;
+  document.querySelector("nav a[href='#pairs']").hidden = byId("pairs").hidden;
   if (data.models.length < 2) return;
   const [a, b] = chosenPair();
   const options = order().map((model) => [model, model]);
@@ -129,7 +137,7 @@ function renderPairs() {
   fillSelect("pair-b", options, b);
   const found = data.pairs.filter((pair) => isChosen(pair) && [pair.model, pair.other].includes(a) && [pair.model, pair.other].includes(b));
   const of = (task, model) => ALL_ROWS.find((row) => isChosen(row) && row.task === task && row.model === model);
-  const names = [a, b, say("pair_difference"), say("interval"), say("only", { model: a }), say("only", { model: b })];
+  const names = [`A: ${a}`, `B: ${b}`, say("pair_difference"), say("interval"), say("only", { x: "A" }), say("only", { x: "B" })];
   const lines = found.map((pair) => {
     const [one, other] = [of(pair.task, a), of(pair.task, b)];
     const cells = [one ? fixed(one.score.value) : "–", other ? fixed(other.score.value) : "–"];

@@ -103,11 +103,7 @@ function reveal() {
   else if ((place + 1) * ITEM > list.scrollTop + list.clientHeight) list.scrollTop = (place + 1) * ITEM - list.clientHeight;
 }
 
-// Scroll to the documents after a jump from another section, and let the keyboard go on from there.
-function showList() {
-  byId("samples").scrollIntoView();
-  byId("list").focus({ preventScroll: true });
-}
+const showList = () => jump("samples", byId("list"));
 
 function choose(place, { step = true } = {}) {
   if (samples.shown[place]) go({ doc: samples.shown[place].key }, { step });

@@ -166,8 +166,8 @@ function readings(answer) {
   if (answer.right !== null || text(answer.flexible) || answer.code) {
     add("strict-match", text(answer.strict), say(`strict_${answer.strict_code}`));
     const clause = text(answer.clause);
-    const why = answer.code ? say(`why_${answer.code}`) + (clause ? `: «${clause}»` : "") : "";
-    add("flexible-extract", text(answer.flexible) || say("read_nothing"), why);
+    const why = answer.code ? say(`why_${answer.code}`) : "";
+    add("flexible-extract", text(answer.flexible) || say("read_nothing"), why && clause ? say("quoted", { why, clause }) : why);
   }
   for (const [judge, score, reason] of answer.verdicts) {
     add(say("verdict", { x: judge }).trim(), score === null ? say("no_verdict") : fixed(score, 1), text(reason));

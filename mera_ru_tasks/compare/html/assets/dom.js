@@ -38,7 +38,8 @@ function fixed(value, digits = 3) {
 }
 
 const counted = (number) => number.toLocaleString(page.language);
-const signed = (value) => (value < 0 ? "" : "+") + fixed(value);
+// A difference that rounds to 0 has no sign.
+const signed = (value) => (Number(value.toFixed(3)) ? (value < 0 ? "" : "+") + fixed(value) : fixed(0));
 // Where the decimal sign is a comma, a comma cannot separate two numbers, too.
 const interval = (estimate) => `[${fixed(estimate.low)}${page.language === "ru" ? ";" : ","} ${fixed(estimate.high)}]`;
 const probability = (value) => (value < 0.001 ? "< " + fixed(0.001) : "= " + fixed(value));
@@ -102,6 +103,12 @@ async function copy(text, pressed) {
 const modelNumber = new Map(data.models.map((model, number) => [model.label, number]));
 const colour = (model) => `var(--m${modelNumber.get(model) % 10})`;
 const measureName = (row) => `${row.metric}, ${row.filter}`;
+
+// Scroll to a section, and let the keyboard go on from one of its elements.
+function jump(section, target) {
+  byId(section).scrollIntoView();
+  target.focus({ preventScroll: true });
+}
 
 function dot(model) {
   const made = element("span", { class: "dot", "aria-hidden": "true" });

@@ -82,6 +82,8 @@ byId("filters").addEventListener("submit", (event) => {
 byId("clear").addEventListener("click", () => {
   byId("search").value = "";
   setFilter(Object.fromEntries(FILTERS.map((key) => [key, DEFAULTS[key]])));
+  // The button is hidden now and cannot keep the focus.
+  byId(isNarrow() ? "fold-filters" : "search").focus();
 });
 byId("fold-filters").addEventListener("click", (event) => {
   const open = byId("filters").classList.toggle("unfolded");
@@ -92,13 +94,20 @@ byId("list").addEventListener("keydown", moveBy);
 byId("detail").addEventListener("keydown", (event) => {
   if (event.key === "Escape") leave();
 });
+// Browsers do not scroll to an element that is partly visible, and its focus ring would be cut off.
+document.addEventListener("focusin", ({ target }) => {
+  if (target.parentElement.closest("nav, .scroll, .detail") && target.matches(":focus-visible")) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+});
 // The list also changes its size when a phone shows it again.
 new ResizeObserver(renderList).observe(byId("list"));
 // The address contains the view, so links within the page scroll without changing the address.
 for (const link of document.querySelectorAll("nav a")) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
-    byId(link.hash.slice(1)).scrollIntoView();
+    const section = link.hash.slice(1);
+    const title = byId(section).querySelector("h2");
+    title.tabIndex = -1;
+    jump(section, title);
   });
 }
 

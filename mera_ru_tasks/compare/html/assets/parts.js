@@ -35,7 +35,7 @@ function weakest(pipeline) {
   const parts = data.figures.filter((figure) => figure.kind === "part" && figure.by === "type" && figure.filter === pipeline);
   const found = parts.map((figure) => ({ figure, row: figure.rows.find((row) => row.model === best) })).filter(({ row }) => row);
   found.sort((one, other) => one.row.value - other.row.value);
-  const show = ({ figure, row }) => button(`${figure.task}, ${say("part_type", { x: figure.part })}: ${fixed(row.value)}`, () => {
+  const show = ({ figure, row }) => button(say("weak_part", { task: figure.task, type: figure.part, score: fixed(row.value), n: counted(row.n) }), () => {
     go({ a: best, b: "", outcome: "wrong", task: figure.task, type: figure.part, search: "", doc: "" });
     showList();
   }, { class: "link" });

@@ -25,9 +25,8 @@ function renderFilters() {
   if (samples.ready) page.type = type;
   fillSelect("sample-a", [["", say("any_model")], ...models], page.a);
   fillSelect("sample-b", [["", say("any_model")], ...models], page.b);
-  const names = page.a && page.b ? { a: shorten(page.a, 20), b: shorten(page.b, 20) } : { a: "A", b: "B" };
   const outcomes = ["any", "pair", "disagree", "right", "wrong", "format", "unreadable", "judge"].filter((key) => data.models.length > 1 || !RELATIONS[key]);
-  fillSelect("sample-outcome", outcomes.map((key) => [key, say(`outcome_${key}`, names)]), page.outcome);
+  fillSelect("sample-outcome", outcomes.map((key) => [key, say(`outcome_${key}`)]), page.outcome);
   fillSelect("scope", ["all", "responses"].map((key) => [key, say(`scope_${key}`)]), page.scope);
   for (const id of ["sample-a", "sample-b"]) byId(id).closest("label").hidden = data.models.length < 2;
   if (document.activeElement !== byId("search")) byId("search").value = page.search;

@@ -7,12 +7,14 @@ stands beside what it is compared with, a target or the figure of another progra
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path.append(str(TESTS))  # where data, runs and models are made
@@ -62,6 +64,23 @@ def seconds_of_call(run: Callable[[], object], clock: Callable[[], float] = time
     start = clock()
     run()
     return clock() - start
+
+
+def print_simulated(
+    description: str, table: Callable[[Sequence[Any], int], Iterable[str]], cases: Sequence[Any], simulations: int
+) -> None:
+    """Print a table of simulations. The option `--simulations` replaces their default number.
+
+    Args:
+        description: the docstring of the module, whose first line is the help text.
+        table: a function that returns the lines of the table.
+        cases: the cases to simulate.
+        simulations: the default number of simulations for each case.
+    """
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--simulations", type=int, default=simulations)
+    for line in table(cases, parser.parse_args().simulations):
+        print(line, flush=True)
 
 
 def in_turns(first: Callable[[], float], second: Callable[[], float], *, runs: int) -> tuple[float, float]:

@@ -9,7 +9,6 @@ have the correlation ICC. f1 and judge scores are graded: the same luck gives a 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks import print_simulated
 from mera_ru_tasks.compare import stats
 from mera_ru_tasks.compare.power import draw_luck
 
@@ -152,7 +152,4 @@ def table(cells: Sequence[Cell], simulations: int) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--simulations", type=int, default=SIMULATIONS)
-    for line in table(CELLS, parser.parse_args().simulations):
-        print(line, flush=True)
+    print_simulated(__doc__, table, CELLS, SIMULATIONS)

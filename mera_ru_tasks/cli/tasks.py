@@ -65,16 +65,16 @@ def _describe(name: str, file: Path) -> tuple[str, str]:
         return f"group of {', '.join(settings['task'])}", ""
     try:
         source, variants = find_source_by_name(name)
-        return _data(source, scored_split(variants), shipped="sample" in variants)
+        return _data(source, scored_split(variants))
     except DataError as error:
         return str(error).partition(". ")[0], "–"
 
 
-def _data(source: Source, split: str, *, shipped: bool = False) -> tuple[str, str]:
+def _data(source: Source, split: str) -> tuple[str, str]:
     """Return the name of a data source and its number of rows in a split, without network access."""
     if source.folder is not None:
         rows = source.read()[0].get(split)
-        return "part of the package" if shipped else str(source.folder), str(len(rows[1])) if rows else "–"
+        return "part of the package" if source.is_shipped else str(source.folder), str(len(rows[1])) if rows else "–"
     if source.benchmark.hub is None:
         return "not on the hub; set MERA_RU_DATA", "–"
     cached = source.read_hub_cache()

@@ -16,7 +16,7 @@ from mera_ru_tasks.harness.prompt import render
 from mera_ru_tasks.issues import Issue
 from mera_ru_tasks.logs.find import TaskLog
 from mera_ru_tasks.logs.reader import Measure
-from mera_ru_tasks.logs.setting import shots_of
+from mera_ru_tasks.logs.setting import differing, shots_of
 from mera_ru_tasks.scoring.metrics import METRICS
 from mera_ru_tasks.secrets import comparable_settings, hidden
 
@@ -124,9 +124,8 @@ def _notes(entry: Entry, baseline: Entry, common: Sequence[str]) -> Iterator[Iss
         yield note("unknown-settings", models=", ".join(unknown))
     if common and entry.prefilled == baseline.prefilled:
         ours, theirs = (comparable_settings(one.answers[common[0]].generation) for one in (entry, baseline))
-        differing = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
-        if differing:
-            parts = tuple(setting(name, _brief(ours.get(name)), _brief(theirs.get(name))) for name in differing)
+        if names := differing(ours, theirs):
+            parts = tuple(setting(name, _brief(ours.get(name)), _brief(theirs.get(name))) for name in names)
             yield note("generation", settings=parts)
 
 

@@ -16,6 +16,7 @@ from mera_ru_tasks.compare.notes import Number, merged, note
 from mera_ru_tasks.compare.select import choose
 from mera_ru_tasks.compare.stats import ONE_RUN, RunVariance
 from mera_ru_tasks.data.benchmarks import Benchmark, benchmark_of_task
+from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.issues import Issue, RunError, errors
 from mera_ru_tasks.judge.config import METADATA, identity
 from mera_ru_tasks.logs import sidecar
@@ -294,7 +295,7 @@ def _as_note(issue: Issue, model: str) -> Issue:
 def _unscored(log: TaskLog, entry: Entry) -> Issue:
     if log.run.config.get("predict_only") or any("bypass" in name for name in log.scores):
         why = "predict-only"
-    elif not any(str(answer.doc.get("outputs") or "").strip() for answer in entry.answers.values()):
+    elif not any(has_reference(answer.doc) for answer in entry.answers.values()):
         why = "no-references"
     else:
         why = "no-scores"
@@ -374,13 +375,14 @@ def _add_rescored(
     if file.is_file():
         notes += _add_scored(file, log, model, answers, scores, list(lines_of(file)), add)
     for file, judge in sidecar.judged_files(log):
-        said = []
+        filter_name = f"judge {judge}"
+        found = []
         for key, line in lines_of(file):
-            said.append(line.judge)
-            add(key, line, f"judge {judge}")
+            found.append(line.judge)
+            add(key, line, filter_name)
             verdict = LoggedVerdict(judge, line.scores.get("judge_score"), line.reason)
             answers[key].verdicts = (*answers[key].verdicts, verdict)
-        judges[f"judge {judge}"] = said[0] if said and all(one == said[0] for one in said) else None
+        judges[filter_name] = found[0] if found and all(one == found[0] for one in found) else None
     return judges, notes
 
 

@@ -21,8 +21,6 @@ from scipy import special
 from mera_ru_tasks.compare import stats
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, Benchmark
 
-AGREEMENT = 0.5
-ICC = 0.2
 SIMULATIONS = 20_000
 
 _SEED = 20_260_102
@@ -88,8 +86,8 @@ def power(
     accuracy: float,
     difference: float,
     *,
-    agreement: float = AGREEMENT,
-    icc: float = ICC,
+    agreement: float,
+    icc: float,
     comparisons: int = 1,
 ) -> float:
     """Return the probability that a comparison detects a true difference in the mean over tasks.

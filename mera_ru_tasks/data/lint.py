@@ -15,7 +15,6 @@ from mera_ru_tasks.data.load import Source, Splits
 from mera_ru_tasks.data.schema import PlacedRow, check_rows, format_of, split_reference
 from mera_ru_tasks.harness.prompt import placeholders, unfilled
 from mera_ru_tasks.issues import DataError, Issue, Location, errors, shortened
-from mera_ru_tasks.paths import sample_folder
 from mera_ru_tasks.scoring.normalize import normalize
 from mera_ru_tasks.scoring.strict import accepted_answers
 
@@ -273,16 +272,11 @@ def check_data(source: Source) -> Report:
     issues += _check_splits(splits, source)
     rows = _valid_rows(splits, found)
     issues += lint(rows, source.benchmark)
-    if not errors(found) and not _is_shipped(source):
+    if not errors(found) and not source.is_shipped:
         issues += check_size(rows, source.benchmark)
     counts = count(rows, source.benchmark)
     counts["stored"] = {split: len(stored) for split, (_, stored) in splits.items()}
     return Report(source, issues, counts)
-
-
-def _is_shipped(source: Source) -> bool:
-    """Return True for the package's sample data, which are intentionally smaller than the data card says."""
-    return source.folder is not None and source.folder.resolve().is_relative_to(sample_folder())
 
 
 def _merge_warnings(issues: Sequence[Issue]) -> list[Issue]:

@@ -57,6 +57,11 @@ class Source:
         """Return the folder or the name of the hub dataset, for messages."""
         return str(self.folder or self.benchmark.hub)
 
+    @property
+    def is_shipped(self) -> bool:
+        """Return True for the package's sample data, which are intentionally smaller than the data card says."""
+        return self.folder is not None and self.folder.resolve().is_relative_to(sample_folder())
+
     def read(self) -> tuple[Splits, list[Issue]]:
         """Read the rows, resolve prompt indices and convert harmless wrong types (see `tidy_rows`), without checks.
 

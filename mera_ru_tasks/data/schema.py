@@ -162,10 +162,11 @@ def further_meta(splits: Splits, benchmark: Benchmark) -> list[str]:
         for row in rows:
             names |= row["meta"].keys()
             left_out |= {found.field for found in _check_further_meta(row, benchmark, "", types, whole_field=True)}
-    return sorted(names - left_out - _known_meta(benchmark))
+    return sorted(names - left_out - known_meta(benchmark))
 
 
-def _known_meta(benchmark: Benchmark) -> set[str]:
+def known_meta(benchmark: Benchmark) -> set[str]:
+    """Return the names of the `meta` fields that have a meaning in the benchmark."""
     return {"id", "group_size", *benchmark.meta}
 
 
@@ -182,7 +183,7 @@ def _check_further_meta(
         whole_field: True to report the name of the field instead of the path within it.
     """
     meta = row.get("meta") if isinstance(row, Mapping) else None
-    known = _known_meta(benchmark)
+    known = known_meta(benchmark)
     for name, value in meta.items() if isinstance(meta, Mapping) else ():
         if name in known:
             continue

@@ -50,14 +50,14 @@ class ExtractedAnswer(str):
 
 
 def _first_responses(resps: Sequence[list[str | None]]) -> list[str]:
-    """Return the first response to each document. None, which stands for an empty message, becomes an empty string.
+    """Return the first response to each document, after changing lm-eval's own lists, which it also logs.
 
-    Lone surrogates are replaced in lm-eval's own lists. A server that truncates a response can create one, and lm-eval
-    would then fail to write the sample log of the task.
+    None, which an API returns for an empty message, becomes an empty string. Lone surrogates are replaced. A server
+    that truncates a response can create one, and lm-eval would then fail to write the sample log of the task.
     """
     for responses in resps:
-        responses[:] = [response and encodable(response) for response in responses]
-    return [responses[0] or "" for responses in resps]
+        responses[:] = [encodable(response or "") for response in responses]
+    return [responses[0] for responses in resps]  # type: ignore[misc]
 
 
 class StrictMatch(Filter):  # type: ignore[misc]

@@ -298,7 +298,7 @@ def run_warnings(task: ConfigurableTask, tokenizer: Any = None) -> Iterator[str]
         return
     prefilled = bool(task.config.gen_prefix)
     limit = (task.config.generation_kwargs or {}).get("max_gen_toks")
-    responses = [instance.resps[0] or "" for instance in instances]
+    responses = [instance.resps[0] for instance in instances]
     cut = None if prefilled else count_cut(responses, limit, tokenizer or _tokenizer(task.config.metadata or {}))
     if cut and isinstance(limit, int):
         yield (

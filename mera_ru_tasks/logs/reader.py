@@ -19,6 +19,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from mera_ru_tasks.data.benchmarks import PHRASE, benchmark_of_task
+from mera_ru_tasks.data.schema import known_meta
 from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog, as_mapping
 from mera_ru_tasks.paths import bounded_lines, open_regular
@@ -150,11 +151,9 @@ class LogReader:
             self._check_document(sample)
             self._documents[doc_id] = sample.doc_hash, sample.response
         elif first != (sample.doc_hash, sample.response):
-            if first != (sample.doc_hash, "") or sample.response != "None":
-                raise RunError(
-                    f"{sample.location}: the document or response differs from an earlier line with the same `doc_id`."
-                )
-            sample.response = ""  # see `_sample`
+            raise RunError(
+                f"{sample.location}: the document or response differs from an earlier line with the same `doc_id`."
+            )
         seen.add(doc_id)
         self._hash.update((sample.doc_hash + sample.prompt_hash + sample.target_hash).encode("utf-8", "replace"))
         if not sample.options:
@@ -394,10 +393,7 @@ def _sample(file: str, number: int, row: Mapping[str, Any]) -> Sample:
     else:
         response, filtered = _first(row, "resps"), _first(row, "filtered_resps")
         if filter_name == STRICT and filtered != response:
-            # lm-eval logs an API's empty message (None) as the response "None" and the filter's result "".
-            if (response, filtered) != ("None", ""):
-                raise _FieldError("filtered_resps")
-            response = ""
+            raise _FieldError("filtered_resps")
     scores = {}
     for name in metrics:
         if type(name) is not str:
@@ -439,10 +435,6 @@ def _options(row: Mapping[str, Any]) -> tuple[tuple[float, bool], ...]:
         raise _FieldError("resps") from None
 
 
-# The integer fields of `meta`. For custom datasets only `id` is checked; their other fields may have any type.
-_NUMBERS = ("id", "type", "task_type", "group_id", "group_size")
-
-
 def _types(values: Mapping[str, Any]) -> dict[str, type]:
     return {name: type(value) for name, value in values.items()}
 
@@ -455,7 +447,8 @@ def check_document(sample: Sample, task: str) -> None:
     """
     doc = sample.doc
     inputs, meta, answer_format = doc.get("inputs"), doc.get("meta"), doc.get("answer_format")
-    numbers = _NUMBERS if benchmark_of_task(task) else ("id",)
+    known = benchmark_of_task(task)
+    numbers = known_meta(known[0]) if known else ("id",)  # in a custom dataset, other fields may have any type
     good = {
         "instruction": isinstance(doc.get("instruction"), str),
         "inputs": isinstance(inputs, Mapping) and all(isinstance(text, str) for text in inputs.values()),

@@ -151,7 +151,7 @@ def _custom(logs: bytes | None, task: str) -> Benchmark | None:
     except SubmissionError:
         return None
     for name in archive.namelist():
-        content = read_entry(archive, name, task)[0] if _RESULTS.search(name) else None
+        content = read_entry(archive, name, task)[0] if is_results_log(name) else None
         try:
             configs = as_mapping(as_mapping(read_json(content or b"{}")).get("configs"))
             if benchmark := benchmark_of_config(task, as_mapping(configs.get(task))):
@@ -200,7 +200,7 @@ def check_names(archive: zipfile.ZipFile, files: Sequence[str]) -> Iterator[Issu
 def scan(name: str, lines: Iterable[bytes]) -> Iterator[Issue]:
     """Warn about secrets and user folders in an archived file, which becomes public. Warnings do not quote values."""
     # In a task's file, settings such as `api_key` may be part of a response, so only tokens are searched for.
-    search = secrets_in if SAMPLES_NAME.fullmatch(_base(name)) or is_results_log(name) else tokens_in
+    search = secrets_in if task_of_samples(name) or is_results_log(name) else tokens_in
     secrets: set[str] = set()
     folders: set[str] = set()
     for line in lines:
@@ -311,8 +311,8 @@ def _check_logs(content: bytes, responses: Mapping[str, Responses], benchmarks: 
     for name in names:
         if _escapes(name):
             yield task_error("escaping-name", LOGS, repr(name), "its path points outside the archive", _REPACK)
-    samples = [name for name in names if re.search(r"(^|/)samples_[^/]*\.jsonl?$", name)]
-    results = [name for name in names if _RESULTS.search(name)]
+    samples = [name for name in names if task_of_samples(name)]
+    results = [name for name in names if is_results_log(name)]
     for kind, found in (("samples_TASK_DATE.jsonl", samples), ("results_DATE.json", results)):
         if not found:
             yield Issue("missing-logs", "warning", LOGS, f"it contains no log with the name {kind}", _REPACK)

@@ -114,22 +114,20 @@ class Issue:
 
 
 def shortened(issues: Iterable[Issue]) -> list[Issue]:
-    """Return the issues to print: at most `MOST_OF_A_KIND` of each code, and then how many more there are."""
+    """Return the issues to print: at most `MAX_PER_CODE` of each code, and then how many more there are."""
     kept, numbers, last = [], Counter[str](), {}
     for issue in issues:
         numbers[issue.code] += 1
-        if numbers[issue.code] <= MOST_OF_A_KIND:
+        if numbers[issue.code] <= MAX_PER_CODE:
             kept.append(issue)
         last[issue.code] = issue
     for code, number in numbers.items():
-        if number > MOST_OF_A_KIND:
-            kept.append(
-                replace(last[code], message=f"{number - MOST_OF_A_KIND} more of this kind, up to here", hint="")
-            )
+        if number > MAX_PER_CODE:
+            kept.append(replace(last[code], message=f"{number - MAX_PER_CODE} more of this kind, up to here", hint=""))
     return kept
 
 
-MOST_OF_A_KIND = 100
+MAX_PER_CODE = 100
 
 
 def errors(issues: Iterable[Issue]) -> list[Issue]:

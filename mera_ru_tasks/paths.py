@@ -92,7 +92,7 @@ def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 _LARGEST_YAML = 1 << 20
-_MOST_ALIASES = 20
+_MAX_ALIASES = 20
 
 
 class FunctionName(str):
@@ -114,8 +114,8 @@ def read_task_file(file: Path) -> Mapping[str, Any]:
             # A few nested aliases can stand for billions of values.
             if self.check_event(yaml.AliasEvent):
                 self.aliases = getattr(self, "aliases", 0) + 1
-                if self.aliases > _MOST_ALIASES:
-                    raise yaml.YAMLError(f"it has more than {_MOST_ALIASES} aliases")
+                if self.aliases > _MAX_ALIASES:
+                    raise yaml.YAMLError(f"it has more than {_MAX_ALIASES} aliases")
             return super().compose_node(parent, index)
 
     Loader.add_constructor("!function", lambda loader, node: FunctionName(node.value))

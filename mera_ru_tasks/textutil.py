@@ -47,8 +47,8 @@ def read_json(content: bytes | str) -> Any:
         ValueError: the text is not such JSON; a JSONDecodeError, with line and column, if it is no JSON at all.
     """
     text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
-    if len(text) > _SMALL and text.count(",") + 4 * (text.count("{") + text.count("[")) > _MOST_PARTS:
-        raise ValueError(f"it has more than {_MOST_PARTS:,} values")
+    if len(text) > _SMALL and text.count(",") + 4 * (text.count("{") + text.count("[")) > _MAX_VALUES:
+        raise ValueError(f"it has more than {_MAX_VALUES:,} values")
     try:
         return _DECODER.decode(text)
     except RecursionError:
@@ -57,7 +57,7 @@ def read_json(content: bytes | str) -> Any:
 
 # Each value takes about 100 bytes of memory, so small texts need no count.
 _SMALL = 1 << 20
-_MOST_PARTS = 3_000_000
+_MAX_VALUES = 3_000_000
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"Available: {', '.join(names)}."
 
 
-def say(text: object) -> None:
+def echo(text: object) -> None:
     """Print text to standard output, with control characters escaped."""
     print(printable(text))
 

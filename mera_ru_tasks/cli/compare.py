@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.paths import require_new, write_whole
-from mera_ru_tasks.textutil import encodable, printable, say
+from mera_ru_tasks.textutil import echo, encodable, printable
 
 if TYPE_CHECKING:
     from mera_ru_tasks.compare.compare import Comparison
@@ -192,7 +192,7 @@ def _named(runs: Sequence[Path]) -> tuple[dict[Path, str], list[Path]]:
 def _say_choices(comparison: Comparison) -> None:
     for choice in comparison.choices:
         _note(str(choice))
-    for issue in comparison.problems:
+    for issue in comparison.issues:
         _note(f"Note: {issue}")
 
 
@@ -208,7 +208,7 @@ def _write(comparison: Comparison, form: Format, output: Path | None, *, everyth
         render.show(comparison, (render.tables if everything else render.brief)(comparison))
     text = _text(comparison, form)
     if output is None:
-        say(text.rstrip("\n"))
+        echo(text.rstrip("\n"))
         return
     write_whole(output, encodable(text).encode(), replace=force)
     _note(f"Wrote {output}.")
@@ -291,9 +291,9 @@ def power(
     subject = f"With {_list(sizes)} documents and an accuracy of {accuracy:g}, a comparison"
     seen = planning.detectable(sizes, accuracy, **options)
     if seen is None:
-        say(f"{subject} cannot detect any difference.")
+        echo(f"{subject} cannot detect any difference.")
     else:
-        say(f"{subject} can detect a difference of {100 * seen:.1f} points.")
+        echo(f"{subject} can detect a difference of {100 * seen:.1f} points.")
     if difference is None:
         return
     if difference > 1 - accuracy:
@@ -303,10 +303,10 @@ def power(
         )
     points = f"{100 * difference:g}"
     found = planning.power(sizes, accuracy, difference, **options)  # type: ignore[arg-type]
-    say(f"The probability of detecting a difference of {points} points is {found:.0%}.")
+    echo(f"The probability of detecting a difference of {points} points is {found:.0%}.")
     enough = planning.needed(sizes, accuracy, difference, **options)
     documents = _list(enough) if enough else "over a thousand times as many"
-    say(f"To detect a difference of {points} points, run {documents} documents.")
+    echo(f"To detect a difference of {points} points, run {documents} documents.")
 
 
 def _size(text: str) -> Size:

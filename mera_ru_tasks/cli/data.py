@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mera_ru_tasks.issues import shortened
-from mera_ru_tasks.textutil import cell, console, say
+from mera_ru_tasks.textutil import cell, console, echo
 
 if TYPE_CHECKING:
     from mera_ru_tasks.data.lint import Report
@@ -105,10 +105,10 @@ def fetch(
 
     saved = save(to_fetch(benchmark), output, revision)
     rows = ", ".join(f"{count} rows in {split}" for split, count in saved.rows.items())
-    say(f"Saved revision {saved.revision} to {saved.folder}: {rows}.")
+    echo(f"Saved revision {saved.revision} to {saved.folder}: {rows}.")
     for name, digest in saved.checksums.items():
-        say(f"{digest}  {name}")
-    say(f"To run on these data, set MERA_RU_DATA={output}. To check them, run: mera-ru data check {saved.folder}")
+        echo(f"{digest}  {name}")
+    echo(f"To run on these data, set MERA_RU_DATA={output}. To check them, run: mera-ru data check {saved.folder}")
 
 
 @app.command()
@@ -169,7 +169,7 @@ def show(
 
 
 def _section(title: str, text: str) -> None:
-    say(f"--- {title} ---\n{text}\n")
+    echo(f"--- {title} ---\n{text}\n")
 
 
 def _scores(scores: Mapping[str, Any]) -> str:
@@ -180,14 +180,14 @@ def _scores(scores: Mapping[str, Any]) -> str:
 def _print(report: Report, *, counts: bool) -> None:
     if not report.issues and not counts:
         sizes = ", ".join(f"{split} {rows}" for split, rows in report.statistics["rows"].items())
-        say(f"{report.source.benchmark.title} in {report.source.location}: no errors, no warnings; rows: {sizes}")
+        echo(f"{report.source.benchmark.title} in {report.source.location}: no errors, no warnings; rows: {sizes}")
         return
-    say(f"\n{report.source.benchmark.title} in {report.source.location}")
+    echo(f"\n{report.source.benchmark.title} in {report.source.location}")
     if report.statistics:
         _print_statistics(report.statistics)
     for severity in ("error", "warning"):
         issues = [issue for issue in report.issues if issue.severity == severity]
-        say(f"{len(issues) or 'no'} {severity}{'' if len(issues) == 1 else 's'}")
+        echo(f"{len(issues) or 'no'} {severity}{'' if len(issues) == 1 else 's'}")
         _print_issues(shortened(issues))
 
 
@@ -199,7 +199,7 @@ def _print_issues(issues: Sequence[Issue]) -> None:
     by_file: dict[str, list[tuple[Location, Issue]]] = {}
     for issue in issues:
         if issue.code == "unreadable":  # the message is sufficient
-            say(f"- {issue.message}")
+            echo(f"- {issue.message}")
         elif isinstance(issue.location, Location):
             by_file.setdefault(issue.location.file, []).append((issue.location, issue))
     for file, here in by_file.items():

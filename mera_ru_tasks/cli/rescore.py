@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.issues import DataError, RunError, errors
-from mera_ru_tasks.textutil import printable, say
+from mera_ru_tasks.textutil import echo, printable
 
 if TYPE_CHECKING:
     from mera_ru_tasks.logs.find import TaskLog
@@ -48,7 +48,7 @@ def score(run: Runs, data: References = None) -> None:
     """  # noqa: D301 (\b tells click not to rewrap the block)
     from mera_ru_tasks.logs import rescore, sidecar
 
-    logs = rescore.our_logs(run, say)
+    logs = rescore.our_logs(run, echo)
     sidecar.require_writable(logs)
     _note_unused_data(logs, data)
     responses, complete = _read_usable_responses(logs)
@@ -59,15 +59,15 @@ def score(run: Runs, data: References = None) -> None:
             "None of the documents has a reference answer, so there is nothing to score. Pass a data folder with "
             "answers: --data DIR."
         )
-    files = sidecar.write(rescored, "scored", {}, say)
-    say(sidecar.table(rescored))
+    files = sidecar.write(rescored, "scored", {}, echo)
+    echo(sidecar.table(rescored))
     for task, number in closed.items():
         if number:
-            say(
+            echo(
                 f"{task}: {number} documents have no reference answer, so they get no score. To score them, pass a "
                 "data folder with answers: --data DIR."
             )
-    say("\n".join(f"Wrote {file}" for file in files))
+    echo("\n".join(f"Wrote {file}" for file in files))
     if not complete:
         raise typer.Exit(1)
 
@@ -91,16 +91,16 @@ def judge(run: Runs, data: References = None) -> None:
     from mera_ru_tasks.logs import rescore, sidecar
 
     settings = config.require()
-    logs = rescore.our_logs(run, say)
+    logs = rescore.our_logs(run, echo)
     sidecar.require_writable(logs)
     _note_unused_data(logs, data)
     responses, complete = _read_usable_responses(logs)
     with _shown_log():
         rescored = [rescore.judge_log(one, settings, data) for one in responses]
     facts = {"judge": judge_facts(settings)}
-    files = sidecar.write(rescored, "judged", facts, say, by=settings.name)
-    say(sidecar.table(rescored))
-    say("\n".join(f"Wrote {file}" for file in files))
+    files = sidecar.write(rescored, "judged", facts, echo, by=settings.name)
+    echo(sidecar.table(rescored))
+    echo("\n".join(f"Wrote {file}" for file in files))
     if not complete or any(row.extra["source"] == "failed" for item in rescored for row in item.rows):
         raise typer.Exit(1)
 
@@ -111,7 +111,7 @@ def _note_unused_data(logs: Sequence[TaskLog], data: Path | None) -> None:
 
     shipped = sorted({log.task for log in logs if has_shipped_data(log)})
     if data is not None and shipped:
-        say(f"Note: --data is not used for {', '.join(shipped)}, because their data are part of the package.")
+        echo(f"Note: --data is not used for {', '.join(shipped)}, because their data are part of the package.")
 
 
 def _read_usable_responses(logs: Sequence[TaskLog]) -> tuple[list[Responses], bool]:

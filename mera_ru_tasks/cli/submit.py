@@ -10,7 +10,7 @@ import typer
 
 from mera_ru_tasks.cli.rescore import RUN_HELP
 from mera_ru_tasks.paths import require_new
-from mera_ru_tasks.textutil import say
+from mera_ru_tasks.textutil import echo
 
 if TYPE_CHECKING:
     from mera_ru_tasks.issues import Issue
@@ -106,29 +106,29 @@ def _pack(
     draft = pack.prepare(find_logs(run), model=model, data=data, tasks=tasks)
     require_new(output)
     for part in draft.answers:
-        say(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
+        echo(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
     for issue in sorted(shortened(draft.issues), key=lambda issue: issue.severity == "error"):
-        say(f"{'Missing' if issue.code in INCOMPLETE_CODES else issue.severity.capitalize()}: {issue}")
+        echo(f"{'Missing' if issue.code in INCOMPLETE_CODES else issue.severity.capitalize()}: {issue}")
     stopping = draft.stopped_by(partial)
     if stopping:
         is_incomplete = all(issue.code in INCOMPLETE_CODES for issue in stopping) and draft.answers
         way_out = " To pack the available responses anyway, add --partial." if is_incomplete else ""
-        say(f"\nNothing was written: {_count(stopping)}.{way_out}")
+        echo(f"\nNothing was written: {_count(stopping)}.{way_out}")
         raise typer.Exit(1)
     archive, issues = pack.build_into(into, draft.answers) if into else (pack.build(draft.answers), [])
     for issue in issues:
-        say(f"{issue.severity.capitalize()}: {issue}")
+        echo(f"{issue.severity.capitalize()}: {issue}")
     pack.write(archive, output)
-    say(f"\nWrote {output}.")
+    echo(f"\nWrote {output}.")
     if draft.stopped_by(partial=False):
-        say("The archive is incomplete (see above). Complete it first: the leaderboard rejects incomplete archives.")
+        echo("The archive is incomplete (see above). Complete it first: the leaderboard rejects incomplete archives.")
         return
     if into is None and not tasks:
-        say("MERA Text 2.0 has twelve tasks. To add these tasks to an archive of the others, use --into FILE.")
+        echo("MERA Text 2.0 has twelve tasks. To add these tasks to an archive of the others, use --into FILE.")
     if tasks and into is None:
-        say("The archive has the leaderboard's format. Send it to whoever has the reference answers of your dataset.")
+        echo("The archive has the leaderboard's format. Send it to whoever has the reference answers of your dataset.")
         return
-    say(
+    echo(
         f"Next, sign in at https://mera.a-ai.ru, start a submission, describe the model and upload {output}. To check "
         f"the file again as the leaderboard's scorer does, run `mera-ru submit --check {output}`."
     )
@@ -142,13 +142,13 @@ def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
     checked = check_archive(file, data, tasks)
     for name, responses in checked.responses.items():
         empty = [identity for identity, response in responses.items() if not response.strip()]
-        say(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
+        echo(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
     for issue in sorted(shortened(checked.issues), key=lambda issue: issue.severity == "error"):
-        say(f"{issue.severity.capitalize()}: {issue}")
+        echo(f"{issue.severity.capitalize()}: {issue}")
     if stopping := errors(checked.issues):
-        say(f"\n{file} is not ready for submission: {_count(stopping)}.")
+        echo(f"\n{file} is not ready for submission: {_count(stopping)}.")
         raise typer.Exit(1)
-    say(f"\n{file} is ready for submission.")
+    echo(f"\n{file} is ready for submission.")
 
 
 def _count(issues: Sequence[Issue]) -> str:

@@ -15,7 +15,7 @@ from mera_ru_tasks import __version__
 from mera_ru_tasks.harness.patches import is_autoload_off
 from mera_ru_tasks.issues import DataError, Issue, JudgeError
 from mera_ru_tasks.paths import task_files, yaml_folder
-from mera_ru_tasks.textutil import cell, console, say
+from mera_ru_tasks.textutil import cell, console, echo
 
 if TYPE_CHECKING:
     from mera_ru_tasks.data.load import Source
@@ -114,11 +114,11 @@ def doctor() -> None:
         ("Data", _sources()),
         ("Judge", _judge()),
     ):
-        say(f"{title}:")
+        echo(f"{title}:")
         for line in lines:
             if isinstance(line, Issue):
                 issues.append(line)
-            say(f"  {'to fix: ' if isinstance(line, Issue) else ''}{line}")
+            echo(f"  {'to fix: ' if isinstance(line, Issue) else ''}{line}")
     if issues:
         raise typer.Exit(1)
 

@@ -40,7 +40,7 @@ class Comparison:
         spreads: the spreads over prompts.
         gaps: the differences between scores of the same model.
         choices: notes on the selected logs.
-        problems: notes on issues in the logs.
+        issues: notes on issues in the logs.
     """
 
     models: Sequence[str]
@@ -57,7 +57,7 @@ class Comparison:
     spreads: Sequence[Spread]
     gaps: Sequence[Gap]
     choices: Sequence[Issue]
-    problems: Sequence[Issue]
+    issues: Sequence[Issue]
 
     @property
     def family_note(self) -> Issue | None:
@@ -129,7 +129,7 @@ def compare_runs(
     verdicts = summarize([*means.rows, *rows], every_pair, primary, family)
     return Comparison(
         models, base, family, tasks, entries, verdicts, primary, means.rows, rows, every_pair, slices, spreads, gaps,
-        loaded.choices, [*loaded.problems, *_shared_responses(entries)],
+        loaded.choices, [*loaded.issues, *_shared_responses(entries)],
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
         "prompt_spread": [asdict(part) for part in comparison.spreads],
         "gaps": [asdict(gap) for gap in comparison.gaps],
         "choices": [sentence(one, shared=True) for one in comparison.choices],
-        "problems": [sentence(one, shared=True) for one in comparison.problems],
+        "problems": [sentence(one, shared=True) for one in comparison.issues],
     }
 
 
@@ -213,7 +213,7 @@ def to_markdown(comparison: Comparison) -> str:
             heading = table.heading
             parts.append(f"### {_escaped(heading)}")
         parts.append(_markdown(table))
-    issues = (*comparison.choices, *comparison.problems)
+    issues = (*comparison.choices, *comparison.issues)
     parts.append(_markdown_list("Notes", footnotes(comparison)))
     parts.append(_markdown_list("Runs", (sentence(one, shared=True) for one in issues)))
     return "\n\n".join(parts) + "\n"

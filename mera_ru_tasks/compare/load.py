@@ -221,12 +221,12 @@ class Loaded:
     Attributes:
         entries: the entries, in the order of the paths.
         choices: notes on the selected logs, one for each run.
-        problems: notes on issues in the logs.
+        issues: notes on issues in the logs.
     """
 
     entries: Sequence[Entry]
     choices: Sequence[Issue]
-    problems: Sequence[Issue]
+    issues: Sequence[Issue]
 
 
 def load(
@@ -244,7 +244,7 @@ def load(
         RunError: no log can be read, or a name belongs to several models.
     """
     chosen = choose(paths, names, pool_runs=pool_runs)
-    problems = [*chosen.problems]
+    issues = [*chosen.issues]
     pool = Pool()
     entries = []
     # Loading creates millions of objects without cycles. Searching them for cycles would take a fifth of the time.
@@ -252,35 +252,35 @@ def load(
     try:
         for log in chosen.logs:
             logs = [log, *chosen.pooled.get((log.run.model, log.task), ())]
-            read = (_read(one, chosen.labels[log.run.model], across_settings, pool, problems) for one in logs)
+            read = (_read(one, chosen.labels[log.run.model], across_settings, pool, issues) for one in logs)
             if found := [entry for entry in read if entry]:
                 entries.append(replace(found[0], runs=found[1:]) if len(found) > 1 else found[0])
     finally:
         gc.enable()
     if not entries:
-        raise RunError("\n".join(["There are no usable scores to compare.", *map(str, merged(problems))]))
-    return Loaded(entries, chosen.choices, merged(problems))
+        raise RunError("\n".join(["There are no usable scores to compare.", *map(str, merged(issues))]))
+    return Loaded(entries, chosen.choices, merged(issues))
 
 
-def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, problems: list[Issue]) -> Entry | None:
+def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, issues: list[Issue]) -> Entry | None:
     benchmark, variants = benchmark_of_task(log.task) or (None, ())
     answers, scores, check = read_answers(log, pool)
     # `choose` already reports a missing results file.
-    problems += [_as_note(issue, model) for issue in check.issues if issue.code != "no-results-file"]
+    issues += [_as_note(issue, model) for issue in check.issues if issue.code != "no-results-file"]
     if not answers or (check.contradicted and not scores):
         return None
     references: References = {}
     judges, found = _add_rescored(log, model, answers, scores, references)
-    problems += found
+    issues += found
     if not check.incomplete and log.size is not None and len(answers) < log.size:
-        problems.append(note("limited", model, task=log.task, run=len(answers), all=log.size))
+        issues.append(note("limited", model, task=log.task, run=len(answers), all=log.size))
     size = log.size or max(len(answers), log.scored or 0)
     task = log.task
     if across_settings and "prefill" in variants:
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
     entry = Entry(model, task, log, benchmark, answers, scores, references, size, judges, incomplete=check.incomplete)
     if not entry.measures:
-        problems.append(_unscored(log, entry))
+        issues.append(_unscored(log, entry))
     return entry
 
 

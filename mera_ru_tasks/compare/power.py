@@ -134,8 +134,8 @@ def _outcomes(in_cluster: int, accuracy: float, difference: float, agreement: fl
     probability = np.zeros(len(won))
     # Where the common luck of the baseline lies: below its accuracy, between both accuracies, above both.
     zones = np.array([accuracy, difference, max(0.0, 1 - better)])
-    for place, zone in enumerate(zones):
-        base = common * np.eye(3)[place] + (1 - common) * zones
+    for index, zone in enumerate(zones):
+        base = common * np.eye(3)[index] + (1 - common) * zones
         for is_right, chance in ((1, better), (0, 1 - better)):  # the other model's own common luck
             right = common * is_right + (1 - common) * better
             wins = agreement * base[1] + (1 - agreement) * (1 - base[0]) * right

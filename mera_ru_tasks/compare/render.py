@@ -21,7 +21,7 @@ from mera_ru_tasks.compare.results import Row
 from mera_ru_tasks.compare.stats import Estimate
 from mera_ru_tasks.compare.verdicts import column_name, variant_of_mean
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
-from mera_ru_tasks.textutil import cell, console, printable, say
+from mera_ru_tasks.textutil import cell, console, echo, printable
 
 _BY = {
     breakdowns.TYPE: "by type",
@@ -295,10 +295,10 @@ def show(comparison: Comparison, found: Iterable[Table]) -> None:
             terminal.print(_rich(part))
         for one in table.notes:
             _wrapped(terminal, one)
-            say("")
+            echo("")
     for one in footnotes(comparison):
         _wrapped(terminal, one)
-    say("")
+    echo("")
     for line in verdict_lines(comparison, names):
         _wrapped(terminal, line)
 
@@ -331,7 +331,7 @@ def _wrapped(terminal: Console, text: str) -> None:
         kept = _TOGETHER.sub(lambda match: match[0].replace(" ", "\xa0"), text.strip())
         options = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
         text = textwrap.fill(kept, terminal.width, **options).replace("\xa0", " ")  # type: ignore[arg-type]
-    say(text)
+    echo(text)
 
 
 _TOGETHER = re.compile(r"\[[^][]*\]|\b\d[\d.]* (?:points?|bits per byte)|\bp [<=] [\d.]+")
@@ -350,17 +350,17 @@ def _fitting(table: Table, width: int) -> list[Table]:
     if table.split is None or _width(table) <= width:
         return [table]
     parts: list[Table] = []
-    for places in (range(table.split), [0, *range(table.split, len(table.columns))]):
-        sections = [[[row[place] for place in places] for row in section] for section in table.sections]
+    for columns in (range(table.split), [0, *range(table.split, len(table.columns))]):
+        sections = [[[row[index] for index in columns] for row in section] for section in table.sections]
         parts.append(
-            Table(table.heading, "" if parts else table.title, [table.columns[place] for place in places], 1, sections)
+            Table(table.heading, "" if parts else table.title, [table.columns[index] for index in columns], 1, sections)
         )
     return parts
 
 
 def _width(table: Table) -> int:
     rows = [table.columns, *(row for section in table.sections for row in section)]
-    widths = [max(len(printable(row[place])) for row in rows) for place in range(len(table.columns))]
+    widths = [max(len(printable(row[index])) for row in rows) for index in range(len(table.columns))]
     names = sum(max(_NAME, min(width, _LONG)) for width in widths[: table.texts])
     return names + sum(widths[table.texts :]) + 2 * len(widths)
 
@@ -369,11 +369,11 @@ def _rich(table: Table) -> RichTable:
     columns = [
         Column(
             cell(name),
-            justify="left" if place < table.texts else "right",
+            justify="left" if index < table.texts else "right",
             overflow="fold",
-            no_wrap=place >= table.texts,
+            no_wrap=index >= table.texts,
         )
-        for place, name in enumerate(table.columns)
+        for index, name in enumerate(table.columns)
     ]
     shown = RichTable(*columns, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for section in table.sections:

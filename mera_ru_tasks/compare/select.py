@@ -29,14 +29,14 @@ class Chosen:
         labels: the models' labels in the comparison, by model name.
         pooled: the older logs that are pooled with the newest log, by model and task.
         choices: notes on the selected logs, one for each run.
-        problems: notes on issues in the logs.
+        issues: notes on issues in the logs.
     """
 
     logs: Sequence[TaskLog]
     labels: Mapping[str, str]
     pooled: Mapping[tuple[str, str], Sequence[TaskLog]]
     choices: Sequence[Issue]
-    problems: Sequence[Issue]
+    issues: Sequence[Issue]
 
 
 def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool = False) -> Chosen:
@@ -50,19 +50,19 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool 
     Raises:
         RunError: there are no logs, or a name belongs to several models.
     """
-    problems: list[Issue] = []
-    found = _find(paths, names, problems)
+    issues: list[Issue] = []
+    found = _find(paths, names, issues)
     labels = _short_names([log.run.model for log in found])
-    problems += [_without_results(log, labels[log.run.model]) for log in found if log.run.results_file is None]
+    issues += [_without_results(log, labels[log.run.model]) for log in found if log.run.results_file is None]
     ours = [log for log in found if is_our_log(log)]
     if others := sorted({log.task for log in found} - {log.task for log in ours}):
-        problems.append(note("other-tasks", tasks=", ".join(others)))
+        issues.append(note("other-tasks", tasks=", ".join(others)))
     chosen = sorted(newest(ours), key=lambda log: list(labels).index(log.run.model))
     pooled = {(log.run.model, log.task): _pooled(log, ours, all_runs=pool_runs) for log in chosen}
     taken = [*chosen, *(log for logs in pooled.values() for log in logs)]
     apart = [log for log in ours if log in chosen or log not in taken]
-    problems += _several_settings(apart, chosen, labels)
-    return Chosen(chosen, labels, pooled, _choices(ours, chosen, taken, labels), problems)
+    issues += _several_settings(apart, chosen, labels)
+    return Chosen(chosen, labels, pooled, _choices(ours, chosen, taken, labels), issues)
 
 
 def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> list[TaskLog]:
@@ -99,7 +99,7 @@ def _generation(log: TaskLog) -> Mapping[str, Any]:
     return parse_arguments(log.run.config.get("gen_kwargs"))
 
 
-def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Issue]) -> list[TaskLog]:
+def _find(paths: Sequence[Path], names: Mapping[Path, str], issues: list[Issue]) -> list[TaskLog]:
     named = _named(paths, names)
     logs: dict[Path, TaskLog] = {}
     for path in paths:
@@ -108,11 +108,11 @@ def _find(paths: Sequence[Path], names: Mapping[Path, str], problems: list[Issue
             try:
                 log.run.results  # noqa: B018 (reading it is the check)
             except RunError as error:
-                problems.append(note("broken-results", log.file.name, error=note("library-error", text=error)))
+                issues.append(note("broken-results", log.file.name, error=note("library-error", text=error)))
                 continue
             logs.setdefault(log.file.resolve(), log)
     if not logs:
-        raise RunError("\n".join(["There are no usable logs.", *map(str, problems)]))
+        raise RunError("\n".join(["There are no usable logs.", *map(str, issues)]))
     _refuse_taken(names, logs.values())
     return list(logs.values())
 

@@ -20,7 +20,7 @@ from mera_ru_tasks.textutil import read_json
 
 SPLITS = ("test", "shots")
 # More rows than any benchmark has; the check of all rows must end.
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 
 
 def benchmark_folder(root: Path, benchmark: Benchmark) -> Path:
@@ -145,8 +145,8 @@ def _read_file(path: Path, issues: list[Issue]) -> list[Any]:
 
 
 def _refuse_many(path: Path, rows: int) -> None:
-    if rows > MOST_ROWS:
-        raise DataError(f"{path} has {rows:,} rows; at most {MOST_ROWS:,} can be used. Split the data.")
+    if rows > MAX_ROWS:
+        raise DataError(f"{path} has {rows:,} rows; at most {MAX_ROWS:,} can be used. Split the data.")
 
 
 def _read_text(path: Path) -> str:

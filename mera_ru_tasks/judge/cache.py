@@ -115,9 +115,9 @@ def exclusively(settings: Settings, log: Path) -> Iterator[None]:
             yield
             return
         parts = [str(log.resolve()), settings.model, settings.extra, str(settings.prompt)]
-        place = int(hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:7], 16)
+        offset = int(hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:7], 16)
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EAGAIN):
                 logger.warning(
@@ -125,7 +125,7 @@ def exclusively(settings: Settings, log: Path) -> Iterator[None]:
                     log.name,
                     settings.name,
                 )
-                fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
+                fcntl.lockf(file, fcntl.LOCK_EX, 1, offset)
         yield
 
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from mera_ru_tasks.judge.config import Settings
 
 
-def our_logs(paths: Sequence[Path], say: Callable[[str], None] = lambda text: None) -> list[TaskLog]:
+def our_logs(paths: Sequence[Path], notify: Callable[[str], None] = lambda text: None) -> list[TaskLog]:
     """Find the newest log of each model and task under `paths`. Ignore logs of other packages' tasks.
 
     Args:
         paths: see `find_logs`.
-        say: a function called with a note that lists the older logs.
+        notify: a function called with a note that lists the older logs.
 
     Raises:
         RunError: a path is wrong, or there are no logs of this package's tasks.
@@ -46,7 +46,7 @@ def our_logs(paths: Sequence[Path], say: Callable[[str], None] = lambda text: No
         )
     chosen = newest(found)
     if older := ", ".join(str(log.file) for log in found if log not in chosen):
-        say(f"Note: only the newest log of each model and task is used. Ignored: {older}")
+        notify(f"Note: only the newest log of each model and task is used. Ignored: {older}")
     return chosen
 
 

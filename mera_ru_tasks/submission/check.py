@@ -32,7 +32,7 @@ _LARGEST_TOTAL = 1 << 30
 _LARGEST_LIST = 4 << 20
 _LARGEST_PACKED = 16 << 20
 _HIGHEST_RATIO = 200
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _REPACK = "Pack it again with `mera-ru submit`."
 _RESULTS = re.compile(r"(^|/)results[^/]*\.json$")
 _FORM = '{"data": {"test": [{"outputs": "…", "meta": {"id": 1}}, …]}}'
@@ -274,7 +274,7 @@ def _check_task(content: bytes, name: str, task: str) -> tuple[Responses, list[I
     rows = data.get("test") if isinstance(data, Mapping) else None
     if not isinstance(rows, list):
         return {}, [task_error("wrong-form", task, name, f"its content does not have the format {_FORM}", _REPACK)]
-    if len(rows) > _MOST_ROWS:
+    if len(rows) > _MAX_ROWS:
         return {}, [
             task_error("wrong-form", task, name, f"it contains {len(rows):,} entries, more than any task has", _REPACK)
         ]

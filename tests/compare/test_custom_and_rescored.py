@@ -66,7 +66,7 @@ def own_runs(tmp_path_factory):
 def test_own_tasks_are_compared_like_the_others(own_runs):
     comparison = compare_runs([own_runs])
     assert comparison.tasks == ["city_meaning_quiz", "meaning_quiz"]
-    assert comparison.problems == []
+    assert comparison.issues == []
     assert [one.measure.code for one in comparison.verdicts] == ["measure", "measure"], "neither is a mean over tasks"
     letters, phrase = (
         row_of(comparison, task, "org/two", filter_name=FLEXIBLE) for task in ("city_meaning_quiz", "meaning_quiz")
@@ -107,7 +107,7 @@ def test_other_tasks_are_left_out_and_named(own_runs, mera_ru):
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line]
     other = log.with_name(log.name.replace("samples_meaning_quiz_", "samples_gsm8k_"))
     other.write_text("".join(json.dumps({**row, "doc": {"question": "?"}}) + "\n" for row in rows), encoding="utf-8")
-    outcome, problems = mera_ru("compare", own_runs), compare_runs([own_runs]).problems
+    outcome, problems = mera_ru("compare", own_runs), compare_runs([own_runs]).issues
     other.unlink()
     assert outcome.status == 0
     [left_out] = [one for one in problems if one.code == "other-tasks"]
@@ -149,7 +149,7 @@ def test_scores_of_answers_that_came_later_are_read(tmp_path, mera_ru):
     assert compare_runs([tmp_path / "results"]).rows == []
     assert mera_ru("score", tmp_path / "results", "--data", answered).status == 0
     comparison = compare_runs([tmp_path / "results"])
-    assert "scores of riddles_closed are from scored_riddles_closed_" in joined(comparison.problems)
+    assert "scores of riddles_closed are from scored_riddles_closed_" in joined(comparison.issues)
     [file] = (tmp_path / "results").rglob("scored_results_*.json")
     expected = json.loads(file.read_text(encoding="utf-8"))["results"]["riddles_closed"]
     for filter_name in (STRICT, FLEXIBLE):

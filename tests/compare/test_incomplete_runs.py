@@ -19,7 +19,7 @@ def codes(issues):
 
 def reason(comparison):
     """The code of the reason why a run has no scores."""
-    [unscored] = [one for one in comparison.problems if one.code == "unscored"]
+    [unscored] = [one for one in comparison.issues if one.code == "unscored"]
     return dict(unscored.values)["why"].code
 
 
@@ -47,7 +47,7 @@ def test_without_results_the_numbers_are_the_same_and_what_is_unknown_is_said(co
     assert row.score == before.score
     assert row.difference is not None
     assert codes(row.notes) == {"unknown-settings", "unverified"}
-    assert "no-results" in codes(comparison.problems)
+    assert "no-results" in codes(comparison.issues)
 
 
 def test_broken_results_leave_the_others(copied, mera_ru):
@@ -76,7 +76,7 @@ def test_closed_references_give_no_scores(tmp_path, mera_ru):
     assert json.loads(outcome.out)["scores"] == []
     comparison = compare_runs([tmp_path / "results"])
     assert reason(comparison) == "no-references"
-    assert "limited" not in codes(comparison.problems)
+    assert "limited" not in codes(comparison.issues)
 
 
 def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
@@ -84,7 +84,7 @@ def test_logs_of_an_older_lm_eval_are_named(copied, mera_ru):
     outcome = mera_ru("compare", copied)
     assert outcome.status == 0
     assert "the field `filter` is missing or does not have the format of lm-eval 0.4.12 or later" in outcome.err
-    [broken] = [one for one in compare_runs([copied]).problems if one.code == "broken-lines"]
+    [broken] = [one for one in compare_runs([copied]).issues if one.code == "broken-lines"]
     assert dict(broken.values)["n"] == "120"
 
 
@@ -95,7 +95,7 @@ def test_a_score_that_is_none_is_never_counted(copied, value):
     )
     comparison = compare_runs([copied])
     assert row_of(comparison, TASK, WEAK).score.n == 59
-    assert "is not a valid value of the metric `exact_match`" in joined(comparison.problems)
+    assert "is not a valid value of the metric `exact_match`" in joined(comparison.issues)
 
 
 def test_a_verdict_that_is_missing_costs_no_other_score(copied):
@@ -162,7 +162,7 @@ def test_scores_against_answers_that_came_later_replace_the_logs(copied):
     log.with_name(f"scored_riddles_sample_{date}.jsonl").write_text(text, encoding="utf-8")
     comparison = compare_runs([copied])
     assert row_of(comparison, "riddles_sample", WEAK).score.value == 1
-    found = {one.code: dict(one.values) for one in comparison.problems}
+    found = {one.code: dict(one.values) for one in comparison.issues}
     assert found["rescored"]["task"] == "riddles_sample"
     assert found["rescored"]["differs"].code == "differs"
     assert found["broken-rescored"]["line"] == "121"
@@ -182,7 +182,7 @@ def test_scores_of_a_file_that_lacks_lines_are_not_mixed_with_the_logs(copied, m
     for filter_name in (STRICT, FLEXIBLE):
         rows = [row_of(found, "riddles_sample", WEAK, filter_name=filter_name) for found in (before, comparison)]
         assert rows[0].score == rows[1].score
-    [found] = [one for one in comparison.problems if one.code == "scored-in-part"]
+    [found] = [one for one in comparison.issues if one.code == "scored-in-part"]
     assert dict(found.values) == {"file": file.name, "missing": str(120 - kept), "all": "120"}
 
 
@@ -199,7 +199,7 @@ def test_models_with_the_same_responses_or_one_cache_get_a_note(tmp_path):
     for model in (WEAK, MIDDLE):
         run(tmp_path, ["riddles_sample"], model=model)
         edit_json(results_file(tmp_path, model), lambda content: content["config"].update(use_cache="/tmp/cache"))
-    found = {one.code: one for one in compare_runs([tmp_path], baseline=MIDDLE).problems}
+    found = {one.code: one for one in compare_runs([tmp_path], baseline=MIDDLE).issues}
     assert found["shared-cache"].location == f"{MIDDLE}, {WEAK}"
     same = found["same-responses"]
     assert (same.location, dict(same.values)) == (f"{MIDDLE}, {WEAK}", {"tasks": "riddles_sample"})

@@ -36,7 +36,7 @@ def scores(data):
 def test_another_checkpoint_is_left_out_aloud(checkpoints, mera_ru):
     outcome = mera_ru("compare", checkpoints, "--format", "json")
     assert scores(json.loads(outcome.out)).keys() == {MODEL}
-    [other] = [one for one in compare_runs([checkpoints]).problems if one.code == "other-settings"]
+    [other] = [one for one in compare_runs([checkpoints]).issues if one.code == "other-settings"]
     assert (other.location, other.values) == (MODEL, (("settings", "`--model_args revision`"),))
     assert str(other) in outcome.err
 
@@ -64,7 +64,7 @@ def test_a_name_holds_where_a_folder_beside_it_has_the_log_too(checkpoints, mera
 def test_tasks_under_several_settings_are_told(checkpoints, tmp_path, mera_ru):
     folder = shutil.copytree(checkpoints, tmp_path / "results")
     run(folder, ["enantiosemy_sample"], model=f"{MODEL},revision=step3000", num_fewshot=2)
-    [mixed] = [one for one in compare_runs([folder]).problems if one.code == "mixed-settings"]
+    [mixed] = [one for one in compare_runs([folder]).issues if one.code == "mixed-settings"]
     assert (mixed.location, mixed.values) == (MODEL, (("settings", "`--model_args revision`, `--num_fewshot`"),))
     assert str(mixed) in mera_ru("compare", folder).err
 

@@ -133,8 +133,8 @@ def compare(logs: Logs) -> tuple[Shown, str]:
         shown[gap.model, gap.task, gap.kind, gap.filter] = gap.value.value, False
     reasons = (one for row in comparison.rows for one in row.why_not)
     left_out = (choice for choice in comparison.choices if "left out" in str(choice))
-    said = "\n".join(map(str, (*comparison.problems, *reasons, *left_out)))
-    assert all(str(problem.location) in page for problem in comparison.problems)
+    said = "\n".join(map(str, (*comparison.issues, *reasons, *left_out)))
+    assert all(str(problem.location) in page for problem in comparison.issues)
     return shown, said
 
 

@@ -117,7 +117,7 @@ def _russian(comparison: Comparison) -> dict[str, str]:
     rows = (*comparison.rows, *comparison.means)
     russian = {
         sentence(one, shared=True): sentence(one, RUSSIAN, shared=True)
-        for one in (*comparison.choices, *comparison.problems)
+        for one in (*comparison.choices, *comparison.issues)
     }
     for verdict in comparison.verdicts:
         russian[fragment(verdict.measure)] = fragment(verdict.measure, RUSSIAN)

@@ -20,7 +20,12 @@ from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.scoring.extract import options, preparation
 from mera_ru_tasks.scoring.extract.clauses import BULLET, Clause, Mention, kinds_of, objection_in, sentences_of
 from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, letter_mention
-from mera_ru_tasks.scoring.extract.phrases import bare_phrase, phrase_mention, phrase_of_lines, unit_of_lines
+from mera_ru_tasks.scoring.extract.phrases import (
+    letter_and_unit_of_lines,
+    phrase_mention,
+    phrase_of_lines,
+    standalone_phrase,
+)
 from mera_ru_tasks.scoring.extract.preparation import after_announcement, clean, drop_reasoning, lines_of, opening_mark
 from mera_ru_tasks.scoring.normalize import WORD, fold, without_invisible
 
@@ -85,7 +90,7 @@ def _read(text: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> E
     if not choices:
         answer = phrase_of_lines(lines)
     elif answer_format.with_phrase:
-        answer = unit_of_lines(lines, choices)
+        answer = letter_and_unit_of_lines(lines, choices)
     else:
         answer = answer_of_lines(lines, choices, texts)
     return _without_objection(answer, lines[0], answer_format)
@@ -138,7 +143,7 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
     last = closing.rsplit("\n\n")[-1].strip()
     is_statement = next(kinds_of(sentence), "") in ("lead", "addition") or sentence.lower().startswith("это ")
     statement = _BEFORE_REASON.split(sentence)[0] if is_statement else ""
-    phrase = (bare_phrase(last) if "\n" not in last else "") or bare_phrase(statement)
+    phrase = (standalone_phrase(last) if "\n" not in last else "") or standalone_phrase(statement)
     return Extraction(phrase, "given" if phrase else "no-answer", sentence if phrase else "")
 
 
@@ -146,7 +151,7 @@ def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bo
     """Return True if the first line is an answer, or a letter with its option's text, rather than a sentence."""
     line, below = BULLET.sub("", lines[0]), lines[1] if len(lines) > 1 else ""
     if not answer_format.choices:
-        return not below and bool(bare_phrase(_BRACKET.sub("", line)))
+        return not below and bool(standalone_phrase(_BRACKET.sub("", line)))
     run = options.letters_at_head(line, answer_format.choices)
     if not run.letters:
         return False

@@ -55,30 +55,30 @@ def letters_at_head(line: str, choices: str) -> Answer:
     run = _RUN.match(line, word.start())
     letters: list[str] = []
     end = word.start()
-    for place in _ONE.finditer(line, run.start(), run.end()) if run else ():
-        letter = as_letter(place[0], choices)
-        if letter is None or _is_word(line, place, letter):
+    for match in _ONE.finditer(line, run.start(), run.end()) if run else ():
+        letter = as_letter(match[0], choices)
+        if letter is None or _is_word(line, match, letter):
             break
         if not letter:
-            if letters and line[end : place.start()].strip() in (")", ".", ":"):
+            if letters and line[end : match.start()].strip() in (")", ".", ":"):
                 break  # the option's text: «Б) Я у неё…»
             return Answer([], code="out-of-range")
         letters.append(letter)
-        end = place.end()
+        end = match.end()
     return Answer(letters, line[end:], "" if letters else "unclear")
 
 
-def _is_word(line: str, place: re.Match[str], letter: str) -> bool:
+def _is_word(line: str, match: re.Match[str], letter: str) -> bool:
     """Return True if a single letter is a word or an abbreviation: «А вот», «г. Тверь», «т. к.»."""
-    following = WORD.search(line, place.end())
-    if following is None or (not letter and place[0].islower() and line[place.end()] in ". "):
+    following = WORD.search(line, match.end())
+    if following is None or (not letter and match[0].islower() and line[match.end()] in ". "):
         return following is not None
-    gap = line[place.end() : following.start()].strip()
+    gap = line[match.end() : following.start()].strip()
     if len(following[0]) == 1 or following[0].lower() == "and":
         return False
-    is_abbreviation = place[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
+    is_abbreviation = match[0] in _ABBREVIATIONS and gap == "." and following[0][0].isupper()
     is_plain = gap == "" and (kind_of(following[0]) not in _JUDGING or following[0] == "не")
-    return is_abbreviation or (place[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and is_plain)
+    return is_abbreviation or (match[0].translate(LOOK_ALIKES).upper() in _ONE_LETTER_WORDS and is_plain)
 
 
 def as_letter(word: str, choices: str) -> str | None:

@@ -13,7 +13,7 @@ from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
 # The maximum number of words in a phrase at the start of a text, in a phrase mentioned by a clause, and in a unit
 # before its letter.
-_MOST_WORDS, _MOST_NAMED, _MOST_JOINED = 8, 4, 3
+_MAX_WORDS, _MAX_NAME_WORDS, _MAX_UNIT_WORDS = 8, 4, 3
 _UNIT_NOUN = re.compile(r"^(?:слово|единица)\b[\s:—–-]*", re.IGNORECASE)
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
 _REVERSE = re.compile(r"(?P<unit>[^;,(\[—–?]+?)[ \"]{0,3}[;,(\[—–-][ \"]{0,3}(?:вариант )?(?P<letter>[А-ЯA-Z])[^\w?]*")
@@ -54,12 +54,12 @@ def phrase_of_lines(lines: Sequence[str]) -> Answer:
     return Answer([], rest + "".join(clauses.MARK.findall(lines[0])), phrase=phrase)
 
 
-def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
+def letter_and_unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
     """Extract `letter; unit`. If neither this line nor the next contains a unit, extract only the letter."""
     line, below = clauses.BULLET.sub("", lines[0]), list(lines[1:])
     run = letters_at_head(line, choices)
     reverse = _REVERSE.fullmatch(line) if run.code == "unclear" else None  # «лужа; Б», «лужа (вариант Б)»
-    if reverse is not None and len(tokens_of(reverse["unit"])) <= _MOST_JOINED and not is_sentence(reverse["unit"]):
+    if reverse is not None and len(tokens_of(reverse["unit"])) <= _MAX_UNIT_WORDS and not is_sentence(reverse["unit"]):
         run = letters_at_head(reverse["letter"], choices)
         return run._replace(rest="\n".join(below), phrase=phrase_at_head(line)[0])
     if not run.letters or is_doubtful(run.rest):
@@ -76,12 +76,12 @@ def unit_of_lines(lines: Sequence[str], choices: str) -> Answer:
         number = next((number for number, line in enumerate(below) if line), None)
         next_line = clauses.BULLET.sub("", below[number]) if number is not None else ""
         if number is not None and letters_at_head(next_line, choices).code == "unclear":
-            unit = bare_phrase(_UNIT_NOUN.sub("", next_line.lstrip(_UNIT_SIGNS), count=1))
+            unit = standalone_phrase(_UNIT_NOUN.sub("", next_line.lstrip(_UNIT_SIGNS), count=1))
             below = below[number + 1 :] if unit else below
     return Answer(run.letters, "\n".join([rest, *below]), phrase=unit)
 
 
-def bare_phrase(text: str) -> str:
+def standalone_phrase(text: str) -> str:
     """Return the phrase if the text contains nothing else, except for words such as «скорее всего» or «это»."""
     phrase, rest = phrase_at_head(text)
     words, is_led = len(tokens_of(phrase)), len(tokens_of(phrase)) < len(tokens_of(text))
@@ -123,7 +123,7 @@ def _continues_list(tokens: list[re.Match[str]], sign: str) -> bool:
     words = [token[0].lower() for token in tokens if not clauses.MARK.match(token[0])]
     kinds = {kind_of(word) for word in words}
     is_name = bool(words) and (_is_name(words) or (sign == ";" and all(map(_ADJECTIVE.match, words))))
-    return len(words) <= _MOST_NAMED and kinds <= {"", "or", "link", "number"} and is_name
+    return len(words) <= _MAX_NAME_WORDS and kinds <= {"", "or", "link", "number"} and is_name
 
 
 def _is_name(words: list[str]) -> bool:
@@ -155,7 +155,7 @@ def _phrase(text: str) -> str:
     text = text[words[0].start() : words[-1].end()].replace('"', "")
     phrase = " ".join(in_cyrillic(text).lower().split())
     phrase = re.sub(r"[\s;]*;[\s;]*", "; ", phrase) if ";" in phrase else phrase
-    return "" if len(tokens_of(phrase)) > _MOST_WORDS or _NO_ANSWER.match(phrase) else phrase
+    return "" if len(tokens_of(phrase)) > _MAX_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 
 def is_sentence(text: str) -> bool:
@@ -223,7 +223,7 @@ def _name_in(clause: Clause, run: list[int]) -> list[int]:
     while end - begin > 1 and _is_verb(words[end - 1]):
         end -= 1
     words, is_cut = words[begin:end], end - begin < len(run)
-    may_name = 0 < len(words) <= _MOST_NAMED and _is_name(words) and not any(map(_OBLIQUE.match, words))
+    may_name = 0 < len(words) <= _MAX_NAME_WORDS and _is_name(words) and not any(map(_OBLIQUE.match, words))
     return run[begin:end] if may_name and not (is_cut and _is_verb(words[0])) else []
 
 

@@ -1,8 +1,8 @@
-"""Benchmarks of speed: `python -m benchmarks [NAME…]` runs those named, or all, and prints one table.
+"""Speed benchmarks: `python -m benchmarks [NAME…]` runs the named ones, or all, and prints one table.
 
-Each module here whose name has no underscore is a benchmark. It offers one function, `measurements`, which yields a
-`Measurement` for each line of the table as soon as it is known. Nothing here is a test: no figure passes or fails, each
-stands beside what it is compared with, a target or the figure of another program.
+Each module here whose name has no leading underscore is a benchmark. Its function `measurements` yields a `Measurement`
+for each line of the table as soon as it is known. Benchmarks are not tests: no figure passes or fails. Each figure is
+shown next to a target or a figure of another program.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path.append(str(TESTS))  # where data, runs and models are made
+sys.path.append(str(TESTS))  # helpers that create data, runs and models
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Measurement:
 
     Attributes:
         name: what was measured.
-        value: the figure, the median of several runs.
-        unit: its unit.
-        compared_with: what it is compared with, in words; empty for nothing.
-        other: the figure of that, in the same unit.
+        value: the figure, which is the median of several runs.
+        unit: the unit of both figures.
+        compared_with: a description of the other figure; empty if there is none.
+        other: the other figure.
     """
 
     name: str
@@ -40,27 +40,27 @@ class Measurement:
 
     @property
     def ratio(self) -> float | None:
-        """The figure as a multiple of the other."""
+        """The figure as a multiple of the other one."""
         return self.value / self.other if self.other else None
 
 
 def median_seconds(
     run: Callable[[], object], *, runs: int = 7, clock: Callable[[], float] = time.process_time
 ) -> float:
-    """The median time of a call, in seconds.
+    """Return the median time of a call, in seconds.
 
     Args:
-        run: what to time; it is called once more before, to warm up.
-        runs: how many calls are timed.
-        clock: processor time of this process by default, which other programs on the machine disturb least;
-            `time.perf_counter` where waiting counts.
+        run: the call to time. An additional call is made before, to warm up.
+        runs: the number of timed calls.
+        clock: the clock. By default, the processor time of this process, on which other programs have the least effect.
+            Use `time.perf_counter` if waiting counts.
     """
     run()
     return statistics.median(seconds_of_call(run, clock) for _ in range(runs))
 
 
 def seconds_of_call(run: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
-    """The time of one call, in seconds, by a clock as in `median_seconds`."""
+    """Return the time of one call, in seconds. For the clock, see `median_seconds`."""
     start = clock()
     run()
     return clock() - start
@@ -84,9 +84,9 @@ def print_simulated(
 
 
 def in_turns(first: Callable[[], float], second: Callable[[], float], *, runs: int) -> tuple[float, float]:
-    """The medians of two measurements, taken in turns so many times, and once before to warm up.
+    """Return the medians of two alternating measurements, after one additional pair to warm up.
 
-    What else the machine does meets both alike, so that their ratio means something where the figures do not.
+    Other load on the machine affects both measurements equally, so their ratio is reliable even if the figures are not.
     """
     pairs = [(first(), second()) for _ in range(runs + 1)][1:]
     ours, others = zip(*pairs, strict=True)

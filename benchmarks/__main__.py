@@ -1,4 +1,4 @@
-"""Run benchmarks, print their table, and write the figures beside it as JSON."""
+"""Run benchmarks, print their table, and save the figures as JSON."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from benchmarks import Measurement
 
 FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if "_" not in path.stem)
-_WIDTH = 100  # where standard output is no terminal
+_WIDTH = 100  # if standard output is not a terminal
 
 Results = dict[str, list[Measurement]]
 
 
 def main() -> None:
-    """Run the benchmarks that the command line names."""
+    """Run the benchmarks named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"benchmarks to run, of {', '.join(NAMES)}; all if none"
@@ -52,7 +52,7 @@ def _silence_what_is_measured() -> None:
 
 
 def run(name: str) -> Iterator[Measurement]:
-    """Run one benchmark, and say on standard error how far it is."""
+    """Run one benchmark, and report progress on standard error."""
     print(f"Running {name} …", file=sys.stderr, flush=True)
     for measurement in importlib.import_module(f"benchmarks.{name}").measurements():
         print(f"  {measurement.name}: {figure(measurement)}", file=sys.stderr, flush=True)
@@ -78,22 +78,22 @@ def show(results: Results) -> None:
 
 
 def figure(measurement: Measurement) -> str:
-    """What was measured, with its unit."""
+    """Return the name of a measurement, with its unit."""
     return f"{number(measurement.value)} {measurement.unit}"
 
 
 def number(value: float) -> str:
-    """A figure with three digits that count, or all before the decimal point."""
+    """Format a figure with three significant digits, or with all digits before the decimal point."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Describe the machine and the versions."""
     return f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()} {platform.system()}"
 
 
 def write(results: Results, path: Path) -> None:
-    """Write all measurements as JSON, one object for each benchmark's name."""
+    """Write all measurements as JSON, by the name of the benchmark."""
     figures = {
         name: [{**asdict(measurement), "ratio": measurement.ratio} for measurement in measurements]
         for name, measurements in results.items()

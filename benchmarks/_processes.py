@@ -1,7 +1,7 @@
-"""Processes of their own, measured as a user meets them: with their start and all imports.
+"""Measure new processes as a user would, with their start and all imports.
 
-Each is started by a small Python, this file run as a program: Linux counts the memory of the process that starts
-another into what the other used at the highest.
+A small Python process, which runs this file as a program, starts each measured process. Linux includes the memory of
+the parent process in the peak memory of a process.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MAXRSS_PER_MEBIBYTE = 2**20 if sys.platform == "darwin" else 2**10
 
 @dataclass(frozen=True)
 class Ended:
-    """A process that came to its end.
+    """A completed process.
 
     Attributes:
-        seconds: from its start to its end.
-        mebibytes: its memory at the highest.
-        output: what it wrote to standard output.
+        seconds: the time from its start to its end.
+        mebibytes: its peak memory.
+        output: its standard output.
     """
 
     seconds: float
@@ -37,10 +37,10 @@ class Ended:
 
 
 def measured(command: Sequence[str | Path]) -> Ended:
-    """Run a command to its end.
+    """Run a command and wait for its end.
 
     Raises:
-        RuntimeError: it ended with another status than 0; the message ends in its last words.
+        RuntimeError: its exit status is not 0. The message contains the end of its output.
     """
     words = [sys.executable, __file__, *map(str, command)]
     ended = subprocess.run(words, capture_output=True, text=True, env=environment())
@@ -51,12 +51,12 @@ def measured(command: Sequence[str | Path]) -> Ended:
 
 
 def median_of(command: Sequence[str | Path], *, runs: int = 3, makes: Path | None = None) -> Ended:
-    """The medians of several runs of a command, each as `measured`; the output is the last run's.
+    """Return the medians of several runs of a command (see `measured`), with the output of the last run.
 
     Args:
-        command: what is run.
-        runs: how often.
-        makes: a new file that it writes, which is deleted between the runs.
+        command: the command.
+        runs: the number of runs.
+        makes: a file that the command creates. It is deleted between runs.
     """
     all_ended = []
     for _ in range(runs):
@@ -68,19 +68,19 @@ def median_of(command: Sequence[str | Path], *, runs: int = 3, makes: Path | Non
 
 
 def peak_mebibytes() -> float:
-    """The memory of this process at the highest so far."""
+    """Return the peak memory of this process so far."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MAXRSS_PER_MEBIBYTE
 
 
 def environment() -> Mapping[str, str]:
-    """The environment of what is measured: it must not wait for the hub."""
+    """Return the environment of measured commands, which must not wait for the hub."""
     return {**os.environ, "HF_HUB_OFFLINE": "1"}
 
 
 def _main() -> None:
-    """Run the command that the arguments are; print what it used as the last line, and end with its status."""
+    """Run the command in the arguments, print its resource usage on the last line, and exit with its status."""
     start = time.perf_counter()
     with subprocess.Popen(sys.argv[1:]) as process:
         _, status, usage = os.wait4(process.pid, 0)

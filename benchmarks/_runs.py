@@ -1,4 +1,4 @@
-"""Runs of synthetic documents by several made-up models, as lm-eval logs them."""
+"""Create runs of synthetic documents by several synthetic models, as lm-eval logs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Make = Callable[[random.Random], str]
 
 
 def run_once(folder: Path, data: Path) -> Path:
-    """Run lm-eval on a data folder with a model that answers right; returns the folder of its logs."""
+    """Run lm-eval on a data folder with a model that answers correctly, and return the folder of its logs."""
     from benchmarks._tasks import TASKS
     from tests.support.scripted import reference, run
 
@@ -21,16 +21,16 @@ def run_once(folder: Path, data: Path) -> Path:
 
 
 def write_models(once: Path, results: Path, *, models: int, explain: Make = lambda maker: "") -> int:
-    """Write the logs of one run as those of several models, each right on more documents than the one before.
+    """Write the logs of one run as runs of several models, each correct on more documents than the previous one.
 
     Args:
-        once: the folder of the run's logs.
-        results: where each model gets a folder, as in lm-eval's output folder.
-        models: how many.
-        explain: makes the text before each answer.
+        once: the folder with the logs of the run.
+        results: the output folder, in which each model gets a folder as in lm-eval.
+        models: the number of models.
+        explain: returns the text before each answer.
 
     Returns:
-        The bytes of all responses.
+        The number of bytes of all responses.
     """
     from tests.support.restate import restate
 
@@ -50,7 +50,7 @@ def write_models(once: Path, results: Path, *, models: int, explain: Make = lamb
 
 
 def parse_logs(results: Path) -> None:
-    """Parse every line of the sample logs of `write_models` with the standard library, as the least work there is."""
+    """Parse every line of the sample logs of `write_models` with the standard library, as a lower bound."""
     for file in sorted(results.glob("*/samples_*.jsonl")):
         with file.open("rb") as lines:
             for line in lines:

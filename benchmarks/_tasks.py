@@ -1,4 +1,4 @@
-"""Tasks in lm-eval as a run has them: ours, and plain YAML tasks of lm-eval with the same prompts and references."""
+"""Tasks in lm-eval: ours, and plain YAML tasks with the same prompts and references."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def load_ours(data: Path) -> list[Task]:
 
 
 def write_plain(folder: Path, documents: Mapping[str, Documents]) -> None:
-    """Write plain tasks of lm-eval whose prompts are one field of the data.
+    """Write plain tasks for lm-eval, whose prompts are a field of the data.
 
     Args:
-        folder: where YAML files, data and lm-eval's cache of them go.
-        documents: for each task's name its documents, with `question` and `outputs`.
+        folder: the folder for the YAML files, the data and lm-eval's cache of them.
+        documents: a mapping from task names to documents with `question` and `outputs`.
     """
     folder.mkdir(exist_ok=True)
     for name, rows in documents.items():
@@ -67,7 +67,7 @@ def load_plain(folder: Path) -> list[Task]:
 
 
 def write_plain_from_logs(folder: Path, logs: Path) -> None:
-    """Write plain tasks (see `write_plain`) with the prompts and references that the sample logs of a run hold."""
+    """Write plain tasks (see `write_plain`) with the prompts and references in the sample logs of a run."""
     from mera_ru_tasks.logs.find import find_logs
     from mera_ru_tasks.logs.reader import read_log
     from mera_ru_tasks.scoring.metrics import STRICT
@@ -90,7 +90,7 @@ def _load(folder: Path, names: Sequence[str], metadata: Mapping[str, str]) -> li
 
 @contextlib.contextmanager
 def as_without_us() -> Iterator[None]:
-    """Let lm-eval compile templates as it does where this package is not loaded (see `prompt`)."""
+    """Let lm-eval compile templates as it does without this package (see `prompt`)."""
     cached = vars(env).pop("compile", None)
     try:
         yield
@@ -100,20 +100,20 @@ def as_without_us() -> Iterator[None]:
 
 
 def build(tasks: Sequence[Task]) -> None:
-    """Build the requests, as lm-eval does before a run's first one."""
+    """Build the requests, as lm-eval does at the start of a run."""
     for task in tasks:
         task.build_all_requests(rank=0, world_size=1)
 
 
 def respond(tasks: Sequence[Task], respond_to: Callable[[Mapping[str, Any]], str]) -> None:
-    """Give each request a model's response, which is a function of the document."""
+    """Give each request a response that depends on the document."""
     for task in tasks:
         for instance in task.instances:
             instance.resps = [respond_to(instance.doc)]
 
 
 def score(tasks: Sequence[Task], filter_name: str) -> None:
-    """Filter and score all responses with one filter, as lm-eval does after a run's last one."""
+    """Filter and score all responses with one filter, as lm-eval does at the end of a run."""
     for task in tasks:
         for filters in task._filters:
             if filters.name == filter_name:

@@ -1,7 +1,7 @@
-"""How long ten runs of all 1,609 documents take to compare, how large their report is, and how fast it is in Chromium.
+"""Measure a comparison of ten runs of all 1,609 documents, the size of its report, and its speed in Chromium.
 
-The runs are made of synthetic documents and responses of about 1,500 characters, as models write that reason before
-they answer. Each call is a process of its own, as a user's is, with all imports.
+The documents are synthetic. The responses have about 1,500 characters, as those of models that reason before they
+answer. Each call is a new process, as for a user, with all imports.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RESPONSE = 1_500  # characters, on average
 
 
 def measurements() -> Iterator[Measurement]:
-    """Yield times and memory of the two calls, the report's size beside its responses, and times in Chromium."""
+    """Yield the time and memory of the two calls, the sizes of report and responses, and times in Chromium."""
     from benchmarks._runs import run_once, write_models
     from tests.support.synthetic import write_data
 
@@ -37,7 +37,7 @@ def measurements() -> Iterator[Measurement]:
         yield from _in_browser(report)
 
 
-# Milliseconds until the first screen and until the list of documents is there, counted from the start of the load.
+# The milliseconds from the start of loading to the first screen, and to the list of documents.
 _WATCH = """
 const watch = (name, css) => {
   const observer = new MutationObserver(() => {
@@ -68,7 +68,7 @@ _SEARCH = """(words) => {
 
 
 def _in_browser(report: Path) -> Iterator[Measurement]:
-    """Yield medians of how long the report takes to open, to filter and to search; nothing without Chromium."""
+    """Yield the median times to open, filter and search the report; nothing without Chromium."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright
@@ -86,7 +86,7 @@ def _in_browser(report: Path) -> Iterator[Measurement]:
             page.wait_for_selector(".item")
             first.append(page.evaluate("window.first"))
             ready.append(page.evaluate("window.ready"))
-            page.wait_for_timeout(2000)  # a reader looks at the first screen meanwhile
+            page.wait_for_timeout(2000)  # meanwhile, a reader looks at the first screen
             best, second = page.locator("#sample-a option").all_text_contents()[1:3]
             changes = [("sample-outcome", "disagree"), ("sample-a", best), ("sample-b", second)]
             changes += [("sample-outcome", "pair"), ("sample-outcome", "any"), ("sample-a", ""), ("sample-b", "")]

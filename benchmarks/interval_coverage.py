@@ -1,10 +1,10 @@
-"""How often the intervals of paired differences cover the truth, and how often their tests find a difference.
+"""Simulate how often the intervals of paired differences cover the true value, and how often their tests reject.
 
-`python -m benchmarks.interval_coverage` prints the table of the docs, from 10,000 simulated evaluations for each cell.
+`python -m benchmarks.interval_coverage` prints the table in the docs, from 10,000 simulated evaluations for each cell.
 
-Two models answer the same documents. Score and luck decide whether an answer is right: on half of the documents both
-models have the same luck. In clusters, a document shares its luck with the others of its cluster, so that two of them
-have the correlation ICC. f1 and judge scores are graded: the same luck gives a part of the score.
+Two models answer the same documents. Score and luck decide whether an answer is correct. On half of the documents, both
+models have the same luck. Within a cluster, documents share luck, so that the luck of two documents has the correlation
+ICC. f1 and judge scores are graded: luck gives a part of the score.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Array = NDArray[np.float64]
 
 SIMULATIONS = 10_000
 ACCURACIES = (0.02, 0.1, 0.3, 0.7, 0.98)
-SHARED = 0.5  # the part of the documents on which both models have the same luck
+SHARED = 0.5  # the share of documents on which both models have the same luck
 GAP = 0.1
-_MANY = 400_000  # random numbers drawn at a time
+_MANY = 400_000  # random numbers drawn at once
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Cell:
         return f"{self.clusters} × {self.in_cluster}, ICC {self.icc}" if self.in_cluster > 1 else f"n = {self.clusters}"
 
     def draw(self, generator: np.random.Generator, number: int) -> tuple[Array, Array]:
-        """Draw evaluations: the values of the model and of the baseline, shape (number, clusters, in_cluster)."""
+        """Draw the values of the model and of the baseline, with the shape (number, clusters, in_cluster)."""
         base, other = draw_luck(generator, (number, self.clusters, self.in_cluster), SHARED, self.icc)
         return _values(self.metric, other, self.accuracy + self.gap), _values(self.metric, base, self.accuracy)
 
     def intervals(self, values: Array, baseline: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return the ends of the intervals and whether each test rejects, all of shape (number,)."""
+        """Return the ends of the intervals, and True for each test that rejects, all with the shape (number,)."""
         differences = values - baseline
         mean = differences.mean((1, 2))
         centre, error, df = stats.paired_statistics(differences)
@@ -81,7 +81,7 @@ class Cell:
 
 
 def _values(metric: str, luck: Array, score: float) -> Array:
-    """Turn luck into values with the mean `score`."""
+    """Convert luck to values with the mean `score`."""
     if metric in ("exact_match", "group_exact_match"):
         return (luck < score) * 1.0
     partly = min(score, 1 - score)
@@ -107,7 +107,7 @@ CELLS = tuple(_cells())
 
 @dataclass(frozen=True)
 class Found:
-    """What a simulation found: the share of intervals with the truth, of tests that reject, and of McNemar's."""
+    """The shares of intervals that cover the true value, of tests that reject, and of McNemar tests that reject."""
 
     coverage: float
     rejected: float
@@ -133,7 +133,7 @@ def simulate(cell: Cell, simulations: int = SIMULATIONS, seed: int = 0) -> Found
 
 
 def table(cells: Sequence[Cell], simulations: int) -> Iterator[str]:
-    """Yield the lines of a Markdown table: the lowest and the mean coverage over accuracies, and the tests' rates."""
+    """Yield the lines of a Markdown table: the lowest and mean coverage over accuracies, and the rejection rates."""
     yield "| metric | documents | coverage: lowest | mean | false positives: highest | power at ±0.1 | exact McNemar |"
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for metric, design in dict.fromkeys((cell.metric, cell.design) for cell in cells):

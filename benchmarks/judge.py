@@ -1,9 +1,9 @@
-"""How fast 1,000 questions to a judge are asked: at once, one by one, and by inspect-ai.
+"""Measure how fast 1,000 questions are sent to a judge: concurrently, one by one, and by inspect-ai.
 
-The judge is a stub on loopback, in a process of its own, that takes 50 ms for each reply, so the ideal at 32 open
-questions is 1,000 × 0.05 / 32 = 1.56 s. What is paid once, however many questions there are (imports, the test
-question, opening cache and connection), is left out: it is what one question takes beyond its reply. The goal is 1.25
-times the ideal. inspect-ai is in the extra `bench`; without it its line is left out.
+The judge is a local stub in a separate process that takes 50 ms for each reply, so the ideal time with 32 concurrent
+questions is 1,000 × 0.05 / 32 = 1.56 s. Fixed costs (imports, the test question, opening cache and connection) are left
+out. They are measured as the time of a single question without its reply. The target is 1.25 times the ideal time.
+inspect-ai belongs to the extra `bench`. If it is not installed, its line is left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STUB = Path(__file__).resolve().parent.parent / "tests" / "support" / "judge_st
 
 @contextlib.contextmanager
 def _stub() -> Iterator[str]:
-    """A stub judge in its own process; yields its address."""
+    """Start a stub judge in a separate process, and yield its address."""
     command = [sys.executable, str(_STUB), str(SECONDS_PER_REPLY)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -43,7 +43,7 @@ def _stub() -> Iterator[str]:
 
 
 def ask_with_ours(url: str, questions: int, concurrency: int) -> float:
-    """Seconds for questions asked with this package, `concurrency` of them open at a time."""
+    """Return the seconds for questions that this package asks, with `concurrency` of them in flight."""
     from mera_ru_tasks.judge.config import Settings
     from mera_ru_tasks.judge.run import judge, prepare
 
@@ -72,7 +72,7 @@ def ask_with_ours(url: str, questions: int, concurrency: int) -> float:
 
 
 def ask_with_inspect(url: str, questions: int, connections: int) -> float:
-    """Seconds for samples graded by inspect-ai's `model_graded_qa`, `connections` of them open at a time."""
+    """Return the seconds for samples that inspect-ai's `model_graded_qa` grades, with this number of connections."""
     import inspect_ai
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ModelOutput
@@ -110,14 +110,14 @@ def ask_with_inspect(url: str, questions: int, connections: int) -> float:
 
 
 def beyond_start(ask: Callable[[str, int, int], float], url: str, open_at_a_time: int) -> float:
-    """Seconds that all questions take beyond what is paid once; the median of three."""
+    """Return the median of three runs, in seconds without fixed costs."""
     ask(url, 1, open_at_a_time)
     start = statistics.median(ask(url, 1, open_at_a_time) for _ in range(3)) - SECONDS_PER_REPLY
     return statistics.median(ask(url, QUESTIONS, open_at_a_time) for _ in range(3)) - start
 
 
 def measurements() -> Iterator[Measurement]:
-    """Each way of asking, in seconds, beside the ideal."""
+    """Yield the seconds of each way to ask, next to the ideal time."""
     ideal = f"the ideal for {OPEN} open"
     with _stub() as url:
         seconds = beyond_start(ask_with_ours, url, OPEN)

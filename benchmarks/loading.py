@@ -1,7 +1,7 @@
-"""How long 1,609 documents take to be loaded and to become requests, and their rows to be checked, after imports.
+"""Measure how fast 1,609 documents are loaded, converted to requests and checked, without imports.
 
-Beside it stand plain YAML tasks of lm-eval with the same prompts, which `datasets` reads from its warm cache and nobody
-checks.
+The figures are compared with plain YAML tasks of lm-eval with the same prompts. `datasets` reads these from its warm
+cache, and nothing checks them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks import Measurement, in_turns, median_seconds, seconds_of_call
 
 
 def measurements() -> Iterator[Measurement]:
-    """Yield the time of loading and building beside the target and beside plain tasks, then that of checking."""
+    """Yield the time of loading and building next to the target and to plain tasks, then the time of checking."""
     from benchmarks._runs import run_once
     from benchmarks._tasks import as_without_us, build, load_ours, load_plain, write_plain_from_logs
     from mera_ru_tasks.data.lint import check_data

@@ -1,7 +1,7 @@
-"""How well the power that `mera-ru power` predicts agrees with that of simulated evaluations.
+"""Compare the power that `mera-ru power` predicts with that of simulated evaluations.
 
-`python -m benchmarks.predicted_power` prints the table of the docs, from 10,000 simulated evaluations for each row. In
-each, all documents are drawn one by one and compared by the test that `mera-ru compare` uses.
+`python -m benchmarks.predicted_power` prints the table in the docs, from 10,000 simulated evaluations for each row. In
+each evaluation, every document is drawn and compared by the test that `mera-ru compare` uses.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mera_ru_tasks.compare import power, stats
 from mera_ru_tasks.compare.power import MERA_RU, Size, draw_luck
 
 SIMULATIONS = 10_000
-_MANY = 400_000  # documents drawn at a time
+_MANY = 400_000  # documents drawn at once
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison whose power is predicted; the fields are those of `power.power`."""
+    """A comparison with a predicted power. For the fields, see `power.power`."""
 
     sizes: Sequence[Size]
     accuracy: float
@@ -42,7 +42,7 @@ class Plan:
         return power.power(self.sizes, self.accuracy, self.difference, agreement=self.agreement, icc=self.icc)
 
     def simulated(self, simulations: int = SIMULATIONS, seed: int = 0) -> float:
-        """Return the share of simulated evaluations in which the difference is found."""
+        """Return the share of simulated evaluations in which the difference is detected."""
         generator = np.random.default_rng([seed, 7])
         found, left = 0, simulations
         while left:

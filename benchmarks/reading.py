@@ -1,7 +1,7 @@
-"""How fast responses are read and scored in the two filters, and how long a megabyte of hostile text takes.
+"""Measure how fast both filters score responses, and how long a megabyte of hostile text takes.
 
-Responses a second are for one core, through the filters and `process_results` that lm-eval calls. Beside them stands a
-plain YAML task of lm-eval that takes the first response and compares it whole, by the metric `exact_match`.
+Responses per second are for one core, with the filters and `process_results` that lm-eval calls. They are compared with
+a plain YAML task of lm-eval that compares the whole first response with the metric `exact_match`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from mera_ru_tasks.data.benchmarks import ONE_OF_FOUR, ONE_OF_FOUR_WITH_UNIT, PH
 from mera_ru_tasks.harness.filters import FlexibleExtract, StrictMatch, process_results
 from mera_ru_tasks.scoring.extract import extract_answer
 
-# About 200 characters each, as instruction-tuned models write: the answer last, first, under a heading, in quotes.
+# Responses of about 200 characters, typical of instruction-tuned models: the answer last, first, under a heading, in
+# quotes.
 TYPICAL: tuple[tuple[AnswerFormat, str, str], ...] = (
     (
         SEVERAL_OF_SIX,
@@ -51,7 +52,7 @@ TYPICAL: tuple[tuple[AnswerFormat, str, str], ...] = (
 )
 Document = Mapping[str, Any]
 
-BATCH = 200  # times the typical responses, for one timed run
+BATCH = 200  # repetitions of the typical responses in one timed run
 
 MEGABYTE = 1_000_000
 HOSTILE = {
@@ -67,7 +68,7 @@ HOSTILE = {
 
 
 def measurements() -> Iterator[Measurement]:
-    """Yield rates for typical responses, then times for hostile ones."""
+    """Yield the rates for typical responses, then the times for hostile ones."""
     formats, references, responses = zip(*TYPICAL * BATCH, strict=True)
     docs = [_document(*pair) for pair in zip(formats, references, strict=True)]
     batch = [[response] for response in responses]
@@ -91,7 +92,7 @@ def measurements() -> Iterator[Measurement]:
 
 
 def _beside_plain(docs: Sequence[Document], responses: Sequence[str], both: Callable[[], None]) -> Measurement:
-    """The rate of both filters beside that of lm-eval's `exact_match`."""
+    """Return the rate of both filters next to the rate of lm-eval's `exact_match`."""
     from benchmarks._tasks import build, load_plain, respond, score, write_plain
 
     with tempfile.TemporaryDirectory() as name:

@@ -1,9 +1,9 @@
-"""Whether time and memory grow no faster than the data: 1,000, 10,000 and 100,000 documents through every step.
+"""Measure whether time and memory grow linearly: 1,000, 10,000 and 100,000 documents in every step.
 
-The documents are those of all three benchmarks, in equal numbers of each type. For each size there are several
-processes, and in each the steps of one part follow each other. A step's time is processor time; its memory is by how
-much the process's memory at the highest rose. Both stand beside what the figure at 10,000 documents would make them:
-1.00 is exactly linear, and at 1,000 what is paid once shows. Imports are paid before.
+The documents come from all three benchmarks, with equal numbers of each type. For each size, each part of the steps
+runs in a separate process. The time of a step is processor time. Its memory is the increase of the process's peak
+memory. Both are compared with the values expected from the figure at 10,000 documents: 1.00 is exactly linear. At
+1,000 documents, fixed costs are visible. Imports are not measured.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Figures = Mapping[str, tuple[float, float]]
 
 
 def measurements(sizes: Sequence[int] = SIZES) -> Iterator[Measurement]:
-    """Yield time and memory of each step at each size, beside what the middle size would make it."""
+    """Yield the time and memory of each step at each size, next to the values expected from the middle size."""
     with tempfile.TemporaryDirectory() as name:
         folders = {size: Path(name, str(size)) for size in sizes}
         for size, folder in folders.items():
@@ -40,7 +40,7 @@ def measurements(sizes: Sequence[int] = SIZES) -> Iterator[Measurement]:
 
 
 def run_part(part: str, folder: Path) -> Figures:
-    """Run a part's steps in a process of their own; for each its seconds and mebibytes."""
+    """Run the steps of a part in a separate process, and return the seconds and mebibytes of each."""
     ended = measured([sys.executable, "-m", "benchmarks.scale", part, folder])
     figures: Figures = json.loads(ended.output.splitlines()[-1])
     return figures
@@ -81,7 +81,7 @@ def _tasks(folder: Path) -> Steps:
 
 
 def _plain(folder: Path) -> Steps:
-    """The share of lm-eval, by tasks in which nothing is ours."""
+    """Run lm-eval's share of the work, with tasks that use nothing of this package."""
     from benchmarks._tasks import as_without_us, build, load_plain, respond, score, write_plain_from_logs
 
     write_plain_from_logs(folder / "plain", folder / "once")
@@ -102,7 +102,7 @@ def _compare(folder: Path) -> Steps:
     yield "json.loads of their logs", lambda: parse_logs(folder / "results")
 
 
-# The data are not of the size that the leaderboard asks for: hence --partial, and the status 1 of --check.
+# The leaderboard requires another number of documents, so --partial is used, and --check exits with status 1.
 
 
 def _submit(folder: Path) -> Steps:
@@ -144,12 +144,12 @@ PARTS: Mapping[str, Callable[[Path], Steps]] = {
 
 
 def _main() -> None:
-    """Do the steps of one part, named on the command line with its folder, and print what each took."""
+    """Run the steps of the part on the command line, and print the resources of each."""
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
     part, folder = sys.argv[1:]
     figures = {}
     for name, step in PARTS[part](Path(folder)):
-        gc.collect()  # what a step leaves is not the next one's
+        gc.collect()  # so that the garbage of one step does not count for the next one
         before = peak_mebibytes()
         figures[name] = seconds_of_call(step), peak_mebibytes() - before
     print("\n" + json.dumps(figures))

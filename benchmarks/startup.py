@@ -1,8 +1,8 @@
-"""How long a user waits before anything happens: to the first request of a run, for `--help`, and at a Python start.
+"""Measure start-up times: the first request of a run, `--help`, and the start of Python.
 
-All is wall-clock time of real commands, since waiting is what is measured; the programs that are compared take turns,
-so that what else the machine does meets both alike. The model is a random GPT-NeoX, small enough to load at once. Needs
-an environment that the package is installed into, with its start-up hook, `lm_eval` and `mera-ru`.
+All times are wall-clock times of real commands, because users wait for them. Compared programs run alternately, so that
+other load affects both equally. The model is a random GPT-NeoX that loads immediately. The benchmark needs an
+environment in which the package is installed with its start-up hook, `lm_eval` and `mera-ru`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from benchmarks import TESTS, Measurement, in_turns
 from benchmarks._processes import environment, measured
 
 _SCRIPTS = Path(sysconfig.get_path("scripts"))
-# What lm-eval's log says before it hands the first request to the model.
+# The message that lm-eval logs before it sends the first request to the model.
 _FIRST_REQUEST = b"Running generate_until requests"
 
 Command = Sequence[str | Path]
 
 
 def measurements() -> Iterator[Measurement]:
-    """Yield the time to the first request, then that of the help, then the hook's cost."""
+    """Yield the time to the first request, the time of the help, and the cost of the hook."""
     with tempfile.TemporaryDirectory() as folder:
         measured([sys.executable, TESTS / "tiny_model.py", folder])
         arguments = [
@@ -52,7 +52,7 @@ def measurements() -> Iterator[Measurement]:
 
 
 def _python_start() -> tuple[float, float]:
-    """Seconds of a Python start with an otherwise empty site-packages, with and without the hook's `.pth`."""
+    """Return the seconds to start Python with an otherwise empty site-packages, with and without the hook's `.pth`."""
     hook = Path(__file__).resolve().parent.parent / "mera_ru_tasks_autoload.pth"
     with tempfile.TemporaryDirectory() as folder:
         pythons = []
@@ -66,14 +66,14 @@ def _python_start() -> tuple[float, float]:
 
 
 def seconds_of(command: Command) -> float:
-    """Seconds from a command's start to its end."""
+    """Return the seconds from the start of a command to its end."""
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
     return time.perf_counter() - start
 
 
 def seconds_to(command: Command, mark: bytes) -> float:
-    """Seconds from a command's start until `mark` stands in its standard error; then the command is stopped."""
+    """Return the seconds from the start of a command until `mark` appears in its standard error. Then stop it."""
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stderr is not None

@@ -1,7 +1,7 @@
-"""How long a run of all 1,609 documents takes to pack for the leaderboard, and an archive to check.
+"""Measure how fast a run of all 1,609 documents is packed for the leaderboard, and how fast an archive is checked.
 
-Each call is a process of its own, as a user's is, with all imports; ids and questions are checked against the data.
-Beside them stands Python's own zip of the same logs.
+Each call is a new process, as for a user, with all imports. Ids and questions are checked against the data. The times
+are compared with Python's zip of the same logs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks._processes import MERA_RU, median_of
 
 
 def measurements() -> Iterator[Measurement]:
-    """Yield times of packing and checking."""
+    """Yield the times of packing and checking."""
     from benchmarks._runs import run_once
     from tests.support.synthetic import write_data
 

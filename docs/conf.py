@@ -1,7 +1,8 @@
-"""Settings of the documentation site, for both languages; `make docs` builds it.
+"""Settings of the documentation site, for both languages. `make docs` builds the site.
 
-The English pages are this folder, the Russian ones the folder `ru`. They are two builds with the same settings, so that
-search and navigation speak the language of the page. Nothing is loaded from the network, neither now nor by a reader.
+The English pages are in this folder, and the Russian pages are in the folder `ru`. They are built separately with the
+same settings, so that search and navigation are in the language of the page. Neither the build nor the pages load
+anything from the network.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)+[^)\s#]+)(?:#[^)\s]*)?\)")
 
 
 def _name_files(app: Any, docname: str, source: list[str]) -> None:
-    """Turn a link to a file of the repository, such as sample data, into the file's name: the site does not hold it."""
+    """Replace a link to a file that the site lacks, such as sample data, with the file's name."""
     folder = Path(app.env.doc2path(docname)).parent
 
     def named(link: re.Match[str]) -> str:
@@ -70,6 +71,6 @@ def _name_files(app: Any, docname: str, source: list[str]) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Register what the site needs beside its extensions."""
+    """Register the features of the site that are not extensions."""
     app.connect("source-read", _name_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

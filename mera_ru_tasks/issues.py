@@ -11,7 +11,7 @@ _LONGEST = 1_000
 
 
 def cut(text: str) -> str:
-    """Shorten a long text in its middle: a message may quote a value of any length."""
+    """Shorten a long text in the middle, because a message may quote a value of any length."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST * 2 // 3]} … {text[-_LONGEST // 3 :]}"
 
 
@@ -114,7 +114,7 @@ class Issue:
 
 
 def shortened(issues: Iterable[Issue]) -> list[Issue]:
-    """Return the issues to print: at most `MAX_PER_CODE` of each code, and then how many more there are."""
+    """Return the issues to print: at most `MAX_PER_CODE` of each code, followed by the numbers of the others."""
     kept, numbers, last = [], Counter[str](), {}
     for issue in issues:
         numbers[issue.code] += 1

@@ -1,7 +1,7 @@
-"""Keep keys, tokens, passwords and local paths out of messages, and out of what leaves the user's machine.
+"""Keep keys, tokens, passwords and local paths out of messages and published files.
 
-Archives, results and reports are built only from the settings named here. Texts that must be kept, such as prompts, are
-searched for secrets.
+Archives, results and reports are built only from the settings named here. Other texts, such as prompts, are searched
+for secrets.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HIDDEN = "HIDDEN"
 # A shorter API key is a placeholder (`none`, `EMPTY`) or a word. Replacing it everywhere would damage other text.
 SHORTEST_KEY = 6
 
-# Model arguments and generation settings whose values may be published; the values of all others are not.
+# Model arguments and generation settings whose values may be published. All other values are hidden.
 PUBLIC_SETTINGS = frozenset(
     "pretrained model model_name tokenizer peft delta gguf_file revision subfolder dtype backend truncation"
     " max_length max_model_len max_gen_toks max_tokens max_new_tokens max_completion_tokens add_bos_token"
@@ -38,7 +38,7 @@ _VOCABULARY = re.compile(
     r"(?:.*_)?(?:pad|eos|bos|unk|sep|cls|mask|eot|eod|start|end|stop|prefix|suffix|special|image|audio|video)_token",
     re.IGNORECASE,
 )
-# Words in such names. Text without these words is not searched for names.
+# Parts of the names of secret settings. A text without these parts is not searched for names.
 _NAME_WORDS = ("token", "key", "secret", "passw", "pwd", "authorization", "credential", "cookie")
 _VALUE = rf"[^,;&?=\s\"'\\{{}}]{{{SHORTEST_KEY},}}"
 # `name=value` in a list of arguments or in a URL's query, and `"name": "value"` in a dictionary as text.
@@ -65,7 +65,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def secrets_in(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the secrets in a JSON value, which are known by the names of their settings or by their form.
+    """Yield the secrets in a JSON value, which are recognized by the names of their settings or by their form.
 
     Args:
         value: the results of a run, or a part of them.
@@ -87,7 +87,7 @@ def secrets_in(value: Any, name: str = "") -> Iterator[str]:
 
 
 def tokens_in(text: str) -> Iterator[str]:
-    """Yield the secrets in a text that are known by their form, such as `hf_…`."""
+    """Yield the secrets in a text that are recognized by their form, such as `hf_…`."""
     if any(prefix in text for prefix in _PREFIXES):
         yield from _TOKEN.findall(text)
     if "://" in text or "-----BEGIN" in text or re.search("bearer |basic ", text, re.IGNORECASE):
@@ -95,7 +95,7 @@ def tokens_in(text: str) -> Iterator[str]:
 
 
 def without(value: Any, secrets: Iterable[str]) -> Any:
-    """Return a JSON value in which these secrets are replaced in every text."""
+    """Return a JSON value with these secrets replaced in every text."""
     return _replaced(value, sorted({secret for secret in secrets if secret}, key=len, reverse=True))
 
 
@@ -117,12 +117,12 @@ def hidden(text: str) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """Return a short hash, by which readers can tell equal texts without seeing them."""
+    """Return a short hash, which shows whether two texts are equal without revealing them."""
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 def server_of(address: str) -> str:
-    """Return a text with its URLs cut behind the host, since some services take a token in the path."""
+    """Return a text with its URLs cut after the host, because some services expect a token in the path."""
     return _BEHIND_HOST.sub(r"\1", hidden(address))
 
 

@@ -39,12 +39,13 @@ def strict_json(value: Any, **options: Any) -> str:
 
 
 def read_json(content: bytes | str) -> Any:
-    """Parse JSON that may be hostile: in UTF-8, bounded, and with no key twice in an object.
+    """Parse untrusted JSON in UTF-8.
 
-    Python would keep the last of two values, other programs the first.
+    A key may occur only once in an object, because programs disagree about which of two values to use.
 
     Raises:
-        ValueError: the text is not such JSON; a JSONDecodeError, with line and column, if it is no JSON at all.
+        ValueError: the text has too many values, is nested too deeply or repeats a key. If it is not JSON, the error is
+            a JSONDecodeError with the line and column.
     """
     text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
     if len(text) > _SMALL and text.count(",") + 4 * (text.count("{") + text.count("[")) > _MAX_VALUES:
@@ -99,7 +100,7 @@ def in_json(text: str) -> str:
 
 
 def quoted(value: object, most: int = 60) -> str:
-    """Return a value for a message: as Python writes it, without secrets, and cut if it is long."""
+    """Return the `repr` of a value for a message, without secrets, and shortened if it is long."""
     text = value[: 4 * most] if isinstance(value, str) else value
     shown = hidden(repr(text))
     return shown if len(shown) <= most else shown[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""What several test modules share."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 from tests.support.command import Command
 from tests.support.environments import build_wheel, copy_lean_lm_eval
 
-# A change must not pass or fail by chance, nor by how fast a machine is: the same examples each time. New ones are
-# searched for with `--hypothesis-profile=search`.
+# Tests must not depend on chance or on the speed of a machine, so the examples are always the same. To search for new
+# ones, use `--hypothesis-profile=search`.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", settings.get_profile("same"), derandomize=False, max_examples=5000, print_blob=True)
 settings.load_profile("same")
@@ -21,7 +21,7 @@ settings.load_profile("same")
 
 @pytest.fixture(autouse=True)
 def restored_logging() -> Iterator[None]:
-    """Undo what lm-eval's command does to its logger: later tests would capture no warnings."""
+    """Undo the changes of lm-eval's command to its logger. Otherwise later tests would capture no warnings."""
     logger = logging.getLogger("lm_eval")
     propagate, handlers, level = logger.propagate, list(logger.handlers), logger.level
     yield
@@ -31,19 +31,19 @@ def restored_logging() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project's wheel."""
+    """Build the project's wheel."""
     return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
 def lean_lm_eval(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds lm-eval with one task of its own."""
+    """Return a folder with a copy of lm-eval that contains a single task."""
     return copy_lean_lm_eval(tmp_path_factory.mktemp("lean"))
 
 
 @pytest.fixture
 def mera_ru(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
-    """The command `mera-ru`, in a folder of the test's own and a terminal wide enough for no line to break."""
+    """Return a function that calls `mera-ru` in the test's own folder. The terminal is too wide for line breaks."""
     monkeypatch.delenv("MERA_RU_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Settings that hold secrets are told from others by their names, and secrets by their form."""
+"""Secret settings are recognized by their names, and secrets by their form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON of users and of other programs is read strictly: a key that occurs twice is an issue, not "the last wins"."""
+"""JSON from users and other programs is parsed strictly: a key that occurs twice is an error."""
 
 from __future__ import annotations
 

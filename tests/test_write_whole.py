@@ -1,4 +1,4 @@
-"""Outputs are whole or absent, whatever interrupts a command."""
+"""Outputs are complete or absent, whatever interrupts a command."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def call(command: str, folder: Path) -> list[str]:
     "command", [*sorted(COMMANDS.keys() - {"plots"}), pytest.param("plots", marks=pytest.mark.slow)]
 )
 def test_a_full_disk_leaves_no_half_file_and_a_rerun_completes(command, results, mera_ru, tmp_path, monkeypatch):
-    """A flush to the disk fails, as on a disk that is full from there on: each early one, and some of the later ones.
+    """Let a flush to the disk fail, as on a full disk: each of the first ones, and some of the later ones.
 
     The later ones of the plots are alike, and drawing all plots again for each of them would take minutes.
     """
@@ -106,7 +106,7 @@ def test_a_full_disk_leaves_no_half_file_and_a_rerun_completes(command, results,
         assert "the disk is full" in outcome.err and "Traceback" not in outcome.err
         failures += max(1, failures // 2)
         for name in after.keys() - before.keys() if command != "score" else ():
-            (tmp_path / name).unlink()  # whole files of the earlier attempt are refused, not overwritten
+            (tmp_path / name).unlink()  # complete files of the earlier attempt are not overwritten
     assert failures >= 1
 
 

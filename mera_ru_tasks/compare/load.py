@@ -326,7 +326,7 @@ def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], Scores, L
         for name, part in sample.scores.items():
             scores.setdefault((name, sample.filter), {})[sample.doc_hash] = part
     check = reader.check()
-    # The log is read again only to score its responses again: keeping all lines until here would take much memory.
+    # Read the log again only if its responses must be rescored. Keeping all its lines would take too much memory.
     if found := tuple(check_responses(log, LogReader(log, known_documents=pool.documents), check)):
         contradicted = scores if errors(found) else ()
         check = replace(check, issues=(*check.issues, *found), contradicted=check.contradicted.union(contradicted))

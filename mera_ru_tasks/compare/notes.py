@@ -25,7 +25,7 @@ class Number(str):
     """A number or an interval in a note, `0.12` or `[0.1, 0.2]`; Russian texts have `0,12` and `[0,1; 0,2]`."""
 
     def in_russian(self) -> str:
-        """Return it with decimal commas, which make a semicolon the separator."""
+        """Return the text with decimal commas, and with a semicolon between the ends of an interval."""
         return self.replace(", ", "; ").replace(".", ",")
 
 

@@ -2,10 +2,10 @@
 
 benchmarks/predicted_power.py compares the predictions with simulated evaluations.
 
-Two models answer the same documents. Each model has a random number for each document, its luck. It answers correctly
-if its luck is less than its accuracy. On a share of the documents (`agreement`) both models have the same luck. Within
-a group of documents, the luck of any two documents has the correlation `icc`. Seeds are fixed, so results are
-reproducible.
+Two models answer the same documents. For each document, each model draws a random number between 0 and 1, its luck. The
+answer is correct if the luck is less than the model's accuracy. On a share of the documents (`agreement`), both models
+have the same luck. Within a group, the luck of any two documents has the correlation `icc`. Seeds are fixed, so results
+are reproducible.
 """
 
 from __future__ import annotations
@@ -125,14 +125,14 @@ class _Outcomes:
 def _outcomes(in_cluster: int, accuracy: float, difference: float, agreement: float, icc: float) -> _Outcomes:
     """Return the distribution of the numbers of documents won and lost in a group, if luck comes from `draw_luck`.
 
-    If the common luck of the group is known, its documents are independent. So it is a mixture of multinomial
+    Given the common luck of the group, its documents are independent, so the result is a mixture of multinomial
     distributions.
     """
     better, common = accuracy + difference, math.sqrt(icc)
     every = range(in_cluster + 1)
     won, lost = np.array([(won, lost) for won in every for lost in every if won + lost <= in_cluster]).T
     probability = np.zeros(len(won))
-    # Where the common luck of the baseline lies: below its accuracy, between both accuracies, above both.
+    # The common luck of the baseline is below its accuracy, between both accuracies, or above both.
     zones = np.array([accuracy, difference, max(0.0, 1 - better)])
     for index, zone in enumerate(zones):
         base = common * np.eye(3)[index] + (1 - common) * zones

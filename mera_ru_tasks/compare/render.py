@@ -265,7 +265,7 @@ def _by_prompt(task: str, slices: Sequence[Slice], spreads: Sequence[Spread]) ->
     columns = ["type", "model", *(f"prompt {prompt}" for prompt in prompts), "spread", "SD", "p"]
     text = (
         "Spread (strict): the best minus the worst prompt. SD: the standard deviation between prompts. Each prompt has "
-        "different documents, so scores also vary by chance; p is the probability of such a spread by chance."
+        "different documents, so scores also vary by chance; p is the probability of at least this spread by chance."
     )
     return Table(task, "exact_match by prompt, strict / flexible", columns, 2, sections, [text])
 

@@ -68,9 +68,9 @@ class Estimate:
 class Growth:
     """How the centre and the squared error of a difference would change if one model had d more points.
 
-    The centre moves by `centre` × d, and the squared error grows by `up` × d (or `down` × d if the other model is the
-    one that improves) − `curve` × d². A model improves by getting some of its wrong documents right: a document that
-    the other one won becomes a tie, a tie becomes won. A larger difference thus comes with a larger error.
+    The centre moves by `centre` × d. The squared error grows by `up` × d − `curve` × d². If the other model improves,
+    it grows by `down` × d − `curve` × d². A model improves if some of its wrong answers become correct: a document that
+    the other model won becomes a tie, and a tie becomes a document won. So a larger difference has a larger error.
     """
 
     centre: float = 1.0
@@ -111,7 +111,7 @@ class Difference:
         ratio = (quantile(self.df) + float(special.ndtri(POWER))) ** 2
         centre, of = abs(self.centre), self.growth
         slope = of.up if self.centre >= 0 else of.down
-        # The larger d for which the centre, moved by d, is that many errors away from 0.
+        # Solve for the larger d at which the centre, moved by d, is sqrt(ratio) errors away from 0.
         square, linear = of.centre**2 + ratio * of.curve, 2 * centre * of.centre - ratio * slope
         rest = centre**2 - ratio * self.error**2
         further = (math.sqrt(max(0.0, linear**2 - 4 * square * rest)) - linear) / (2 * square)

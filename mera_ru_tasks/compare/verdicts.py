@@ -163,7 +163,7 @@ def measure_name(task: str, metric: str, filter_name: str) -> Issue:
 
 
 def column_name(metric: str, filter_name: str) -> Issue:
-    """Return the name of a metric and its filter, as a fragment; the ranking tasks have no filter to name."""
+    """Return the name of a metric and of its filter, as a fragment. Ranking tasks have no filter."""
     return note("metric" if filter_name == RANKING else "metric-of-filter", metric=metric, filter=filter_name)
 
 

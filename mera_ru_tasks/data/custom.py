@@ -82,9 +82,9 @@ def custom_benchmark(task: str, settings: Mapping[str, Any]) -> Benchmark:
     for name, value in zip(names, (path, hub, type_field, options), strict=True):
         name = f"mera_ru_{name}"
         if value is not None and not (isinstance(value, str) and value):
-            raise _wrong(task, name, f"{quoted(value)} is not a string with text", "Write a string.")
+            raise _wrong(task, name, f"{quoted(value)} is not a non-empty string", "Write a string.")
     if type_field in ("id", "group_id", "group_size"):
-        raise _wrong(task, "mera_ru_type_field", f"`meta.{type_field}` has another meaning", "Use another field.")
+        raise _wrong(task, "mera_ru_type_field", f"`meta.{type_field}` is reserved", "Use another field.")
     if (path is None) == (hub is None):
         what = "both a folder and a hub dataset are set" if path else "neither a folder nor a hub dataset is set"
         hint = "Set either `mera_ru_path` to a folder or `mera_ru_hub` to a hub dataset."

@@ -19,7 +19,7 @@ from mera_ru_tasks.paths import LARGEST_FILE, expanded, read_bounded
 from mera_ru_tasks.textutil import read_json
 
 SPLITS = ("test", "shots")
-# More rows than any benchmark has; the check of all rows must end.
+# The maximum number of rows, so that checking them ends. No benchmark has more.
 MAX_ROWS = 100_000
 
 
@@ -178,7 +178,7 @@ def _parse(text: str, path: Path, line: int | None = None) -> Any:
             "Correct the file."
         ) from error
     except ValueError as error:
-        # Python's own message is about an integer with too many digits.
+        # Python raises a plain ValueError for an integer with too many digits.
         why = "a number has too many digits" if "integer string" in str(error) else str(error)
         raise DataError(f"{location}: {why}. Correct the file there.") from error
 

@@ -223,7 +223,7 @@ def load_source(source: Source, scored: str = "test") -> dict[str, Dataset]:
         scored: the split that must exist; any other missing split is returned empty.
 
     Raises:
-        DataError: the data are missing or invalid. The message names the file, the row, the field and the way out.
+        DataError: the data are missing or invalid. The message names the file, row and field, and says how to fix them.
     """
     splits, found = source.read()
     if scored not in splits:

@@ -289,7 +289,7 @@ def has_chat_template(name: str) -> bool | None:
         name: a folder, or the name of a model on the hub.
 
     Returns:
-        None if the files do not tell, or if `name` is not a folder.
+        None if the files do not say, or if `name` is not a folder.
     """
     folder = Path(name)
     if not name or not folder.is_dir():
@@ -358,7 +358,7 @@ def check_indices(indices: object, size: int, location: str) -> list[Issue]:
         return [Issue("samples", "error", location, message, f"Pass a list of numbers from 0 to {size - 1}.")]
 
     if not isinstance(indices, (list, tuple)) or not indices:
-        return issue("the list of documents is empty or not a list")
+        return issue("it is not a list, or the list is empty")
     wrong = [index for index in indices if type(index) is not int]
     if wrong:
         return issue(f"{wrong[0]!r} is not a document number")

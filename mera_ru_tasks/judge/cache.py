@@ -83,7 +83,7 @@ def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache
     path = settings.cache
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Questions may be sent from another thread (see `client.run_async`), but never from two at the same time.
+        # Another thread may send questions (see `client.run_async`), but two threads never do at the same time.
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         raise JudgeError(f"The judge cache {path} cannot be opened ({error}). Set {CACHE} to another file.") from error

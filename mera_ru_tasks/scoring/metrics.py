@@ -92,7 +92,7 @@ METRICS = {
 
 
 def group_part(metric: str, doc: Mapping[str, Any], correct: int) -> dict[str, GroupPart]:
-    """Return what a document adds to a group metric, by the metric's name; empty if documents form no groups."""
+    """Return a document's contribution to a group metric, by metric; empty if the documents form no groups."""
     meta = doc["meta"]
     return {metric: (meta["group_id"], meta["group_size"], correct)} if "group_size" in meta else {}
 

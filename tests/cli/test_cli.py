@@ -1,4 +1,4 @@
-"""The command `mera-ru` as a whole: its help, its start, its version."""
+"""The command `mera-ru`: its help, start-up and version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An input made to exhaust memory or time ends with a message; `python -m tests.support.hostile` prints figures."""
+"""Inputs that could exhaust memory or time end with a message. `python -m tests.support.hostile` prints figures."""
 
 from __future__ import annotations
 

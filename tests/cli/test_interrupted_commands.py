@@ -1,4 +1,4 @@
-"""A full disk, or `kill -9` at any write, harms no earlier output and leaves no half file; a rerun completes."""
+"""A full disk, or `kill -9` at any write, damages no earlier output and leaves no partial file. A rerun completes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ COMMANDS = {
     "plots": ["compare", "{at}/results", "--plots", "{at}/out/plots"],
     "submit": ["submit", "{at}/results", "--task", "own", "--partial", "-o", "{at}/out/a.zip"],
 }
-# Two calls may differ in these: images hold no promise, a cache has its own test.
+# These files may differ between two calls: image bytes are not promised, and the cache has its own test.
 UNEQUAL = (".png", ".svg", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".lock")
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Two models' runs of a shipped task and of a custom one."""
+    """Run two models on a shipped task and on a custom task."""
     root = tmp_path_factory.mktemp("interrupted")
     data = data_folder(root, "own", [row(number, "А") for number in range(1, 5)], [])
     tasks = task_folder(root, mera_ru_path=str(data / "own"), mera_ru_answer={"choices": "АБ"})
@@ -75,7 +75,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def require_whole(after: dict[str, bytes], before: dict[str, bytes], wanted: dict[str, bytes]) -> None:
-    """Check that each file is as before or as the undisturbed command leaves it."""
+    """Check that each file is unchanged or equals the output of an undisturbed command."""
     for name, content in before.items():
         assert after[name] in (content, wanted[name]), name
     for name in after.keys() - before.keys():
@@ -88,7 +88,7 @@ def require_whole(after: dict[str, bytes], before: dict[str, bytes], wanted: dic
 
 
 def finish(forks: Forks, command: str, folder: Path, before: dict[str, bytes], wanted: dict[str, bytes]) -> None:
-    """Run a command again, which completes; new files of the earlier call are not its own to replace."""
+    """Run a command again and check that it completes. It may not replace new files of the earlier call."""
     for name in files(folder).keys() - before.keys():
         if name.startswith("out/") and not name.endswith(".part"):
             (folder / name).unlink()
@@ -107,7 +107,7 @@ def undisturbed(forks: Forks, command: str, results: Path, folder: Path) -> tupl
 
 
 def kill_everywhere(forks: Forks, command: str, results: Path, tmp_path: Path, most: int | None) -> int:
-    """Kill a command at its writes, at most `most` of them; return how many there were."""
+    """Kill a command at up to `most` of its writes, and return the number of its writes."""
     wanted, changes = undisturbed(forks, command, results, tmp_path / "a")
     assert changes >= 4
     points = (
@@ -139,7 +139,7 @@ def test_killed_at_every_write(command, forks, results, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 16 MiB of its own, where the user may mount one."""
+    """Mount a file system of 16 MiB, if the user may mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(
@@ -153,8 +153,8 @@ def small_disk(tmp_path):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_disk(command, forks, results, small_disk, tmp_path):
-    """The disk has more and more free pages, until the command completes."""
-    # The same paths for all calls, since messages and reports may name them.
+    """Run the command with more and more free pages on the disk, until it completes."""
+    # All calls use the same paths, because messages and reports may contain them.
     wanted, _ = undisturbed(forks, command, results, small_disk / "a")
     shutil.rmtree(small_disk / "a")
     failures, pages = 0, 0
@@ -180,7 +180,7 @@ def test_a_full_disk(command, forks, results, small_disk, tmp_path):
 
 
 def fill(file: Path, free_pages: int) -> None:
-    """Fill a disk with a file, but for some pages."""
+    """Fill a disk with a file, except for a number of pages."""
     disk = os.statvfs(file.parent)
     with file.open("wb") as ballast:
         os.posix_fallocate(ballast.fileno(), 0, (disk.f_bavail - free_pages) * disk.f_frsize)

@@ -1,4 +1,4 @@
-"""`mera-ru run` beside `lm_eval`, each a process of its own in an environment with the built wheel."""
+"""Compare `mera-ru run` with `lm_eval`, each in its own process in an environment with the built wheel."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def stock(environment: Environment, *arguments: str, **settings: Any) -> subproc
 
 
 def said(ended: subprocess.CompletedProcess[str]) -> list[str]:
-    """What was written to standard error, without progress bars and times."""
+    """Return the standard error without progress bars and times."""
     lines = re.split(r"[\n\r]", ended.stderr)
     return [re.sub(r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d *", "", line) for line in lines if line and "it/s]" not in line]
 
 
 def logs(folder: Path) -> dict[str, Any]:
-    """What was written, by file without dates; times and the output's own path left out."""
+    """Return the written files by name without dates. Times and the output path are removed."""
     written: dict[str, Any] = {}
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = f"{file.parent.relative_to(folder)}/{re.sub(r'_[^_]+$', file.suffix, file.name)}"
@@ -60,7 +60,7 @@ def test_it_prints_and_writes_what_lm_eval_does(environment: Environment, tmp_pa
         (tmp_path / name).mkdir()
         ends[name] = command(environment, *arguments, cwd=tmp_path / name)
         assert ends[name].returncode == 0, ends[name].stderr
-    # Of what is printed, --show_config prints the results' times too.
+    # With --show_config, the times in the results are also printed.
     table = [ended.stdout[ended.stdout.index("\ndummy (") :] for ended in ends.values()]
     assert table[0] == table[1]
     assert "|mera_ru_sample" in table[0]

@@ -1,4 +1,4 @@
-"""How `mera-ru run` ends: after Ctrl-C, and if lm-eval could not write its results."""
+"""The end of `mera-ru run`: after Ctrl-C, and if lm-eval could not write its results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mera_ru_tasks.harness import patches
 
 @pytest.fixture
 def lm_eval(monkeypatch):
-    """Replace lm-eval's command line by a function, and record how runs are checked."""
+    """Replace lm-eval's command line with a function, and record how runs are checked."""
     checks = []
     monkeypatch.setattr(patches, "leave_out_other_tasks", lambda: None)
     monkeypatch.setattr(patches, "install_run_check", lambda **options: checks.append(options))

@@ -1,4 +1,4 @@
-"""Runs of three scripted models, made once."""
+"""Shared runs of three scripted models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.scripted import run
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """lm-eval's output folder of three models over the sample tasks."""
+    """Return lm-eval's output folder of three models that ran the sample tasks."""
     folder = tmp_path_factory.mktemp("compare") / "results"
     for model, skill in ((WEAK, 0.2), (MIDDLE, 0.5), (STRONG, 0.8)):
         run(folder, SAMPLE_TASKS, skilled(skill), model=model)
@@ -24,7 +24,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mera_ru(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command `mera-ru`."""
+    """Return a function that calls `mera-ru`."""
     return Command(capsys, monkeypatch)
 
 
@@ -33,7 +33,8 @@ def copied(results, tmp_path):
     return shutil.copytree(results, tmp_path / "results")
 
 
-# Not for the whole session: while Playwright runs, its event loop runs in this thread, and no test can start another.
+# The scope is not the session: while Playwright runs, its event loop runs in this thread, and no test can start
+# another.
 @pytest.fixture(scope="module")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api")

@@ -1,4 +1,4 @@
-"""Runs of other prompts, documents or settings are never silently compared."""
+"""Runs with different prompts, documents or settings are never compared silently."""
 
 import csv
 import io
@@ -62,7 +62,7 @@ def test_unlike_runs_are_not_compared_unless_asked(copied, mera_ru, make, reason
     asked = row_of(compare_runs([copied], baseline=WEAK, across_settings=True), TASK, "org/other")
     assert asked.difference is not None
     assert reason in joined(asked.notes)
-    # The others are compared as before.
+    # The other pairs are still compared.
     assert row_of(comparison, TASK, MIDDLE).difference is not None
 
 
@@ -169,7 +169,7 @@ def test_prompts_are_not_called_the_same_where_that_is_not_sure(tmp_path, monkey
 def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(copied, mera_ru):
     limited(copied)
     log = log_file(copied, WEAK)
-    log.write_bytes(log.read_bytes()[:-300])  # the last line, a flexible one
+    log.write_bytes(log.read_bytes()[:-300])  # the last line, which belongs to flexible-extract
     data = json.loads(mera_ru("compare", copied, "--format", "json").out)
     marked = {
         (row["model"], row["filter"], *row["incomplete"])
@@ -197,7 +197,7 @@ def test_scores_of_a_part_of_the_documents_are_marked_wherever_they_are_shown(co
 @pytest.mark.parametrize("lacking", [WEAK, MIDDLE])
 def test_a_difference_over_a_part_of_what_a_score_is_over_is_marked(copied, mera_ru, lacking):
     log = log_file(copied, lacking)
-    log.write_bytes(log.read_bytes()[:-300])  # the last line, a flexible one
+    log.write_bytes(log.read_bytes()[:-300])  # the last line, which belongs to flexible-extract
     texts = {
         "exact_match": f"the difference in {TASK} covers the 59 documents for which both have a score",
         "group_exact_match": f"the difference in {TASK} covers the 19 groups for which both have a score",

@@ -1,4 +1,4 @@
-"""Users' own tasks, and what the real `mera-ru judge` and `mera-ru score` leave, in a comparison and its report."""
+"""Custom tasks, and the files of `mera-ru judge` and `mera-ru score`, in a comparison and its report."""
 
 import json
 
@@ -40,7 +40,7 @@ def phrase_row(number):
 
 @pytest.fixture(scope="module")
 def own_runs(tmp_path_factory):
-    """Runs of two models on two own tasks, one of whose names ends in the other's."""
+    """Run two models on two custom tasks. The name of one task ends with the name of the other."""
     root = tmp_path_factory.mktemp("own")
     numbers = range(1, 13)
     data_folder(root, "meaning_quiz", [phrase_row(number) for number in numbers])
@@ -81,7 +81,7 @@ def test_own_tasks_are_compared_like_the_others(own_runs):
     parts = {(s.task, s.by): set() for s in comparison.slices}
     for found in comparison.slices:
         parts[found.task, found.by].add(found.part)
-    # Each row of `meaning_quiz` has an instruction of its own, so it is not divided by prompts.
+    # Each row of `meaning_quiz` has a different instruction, so there is no breakdown by prompt.
     assert parts == {
         ("city_meaning_quiz", "type"): {"0", "1"},
         ("city_meaning_quiz", "prompt"): {"0.1", "0.2", "1.1", "1.2"},
@@ -117,7 +117,7 @@ def test_other_tasks_are_left_out_and_named(own_runs, mera_ru):
 
 @pytest.fixture
 def judged(monkeypatch, tmp_path):
-    """A judge that gives 1 for what holds a certain word, else 0.5."""
+    """Create a judge that gives 1 to answers with a certain word, and otherwise 0.5."""
     with StubJudge(score=lambda message: 2 if "ключ" in message else 1) as judge:
         for name, value in (("API_BASE", judge.url), ("MODEL", "org/judge x"), ("API_KEY", "none")):
             monkeypatch.setenv(f"LM_EVAL_JUDGE_{name}", value)
@@ -159,7 +159,7 @@ def test_scores_of_answers_that_came_later_are_read(tmp_path, mera_ru):
 
 
 def test_a_field_of_a_users_own_rows_joins_no_documents(tmp_path):
-    """`meta.group_id` is ours only where our loader wrote the group's size beside it."""
+    """`meta.group_id` has this package's meaning only if the loader also stored the size of the group."""
     estimates = []
     for name, more in (("plain", {}), ("grouped", {"group_id": 7})):
         rows = [{**phrase_row(number), "meta": {"id": number, **more}} for number in range(1, 13)]

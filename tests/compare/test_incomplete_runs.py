@@ -1,4 +1,4 @@
-"""What is wrong with runs is said, and whatever can be shown is; scores made after the run are read."""
+"""Issues in runs are reported, and everything else is shown. Scores computed after the run are used."""
 
 import json
 
@@ -18,7 +18,7 @@ def codes(issues):
 
 
 def reason(comparison):
-    """The code of the reason why a run has no scores."""
+    """Return the code of the reason why a run has no scores."""
     [unscored] = [one for one in comparison.issues if one.code == "unscored"]
     return dict(unscored.values)["why"].code
 
@@ -99,7 +99,7 @@ def test_a_score_that_is_none_is_never_counted(copied, value):
 
 
 def test_a_verdict_that_is_missing_costs_no_other_score(copied):
-    """Of several processes one that had no verdict says NaN, so that lm-eval can put them together."""
+    """If one of several processes has no verdict, it reports NaN, so that lm-eval can merge the results."""
     wanted = {"judge_score": float("nan"), "group_judge_score": list(NO_WHOLE_GROUP)}
 
     def judged(row):

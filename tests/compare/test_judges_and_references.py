@@ -1,4 +1,4 @@
-"""Scores by several judges, or against several references, are several measures and are never silently compared."""
+"""Scores from several judges, or with several references, are different measures and are never compared silently."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def judged(monkeypatch, tmp_path):
-    """Have what is done with these settings judged by a judge that gives `score`."""
+    """Judge everything that runs with these settings with a judge that always gives `score`."""
 
     def judged(action, *, score=2, **changes):
         settings = {"MODEL": "org/judge", "API_KEY": KEY, "CACHE": str(tmp_path / f"{score}.sqlite")}
@@ -42,7 +42,7 @@ def judged(monkeypatch, tmp_path):
 
 @pytest.fixture
 def judge(tmp_path, data, judged, mera_ru):
-    """Run a model and have it judged, in the run or after it."""
+    """Run a model, and judge it during the run or afterwards."""
 
     def judge(model, filter_name, **settings):
         def runs():
@@ -114,7 +114,7 @@ def forget_the_prompt(folder):
 
 
 def mix_two_judges(folder):
-    """As after a call with another judge that was killed, had it written half the file."""
+    """The state after a call with another judge that was killed while it wrote the file."""
     edit_verdicts(folder, lambda row: {**row, "judge": {**row["judge"], "prompt_version": str(row["doc_id"] % 2)}})
 
 
@@ -189,7 +189,7 @@ def test_scores_against_other_references_are_not_compared(tmp_path, data, mera_r
     assert reason in joined(row.why_not)
     asked = row_of(compare_runs([folder], baseline=ONE, across_settings=True), TASK, TWO)
     assert reason in joined(asked.notes)
-    # Both against the same ones, or one against the logged ones again.
+    # Both use the same new references, or one uses the logged references again.
     assert mera_ru("score", log_file(folder, ONE, TASK), "--data", other).status == 0
     assert row_of(compare_runs([folder], baseline=ONE), TASK, TWO).difference.estimate.value == 0
     file = log_file(folder, ONE, TASK)

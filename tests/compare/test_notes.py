@@ -1,4 +1,4 @@
-"""What is to be known beside the numbers: in both languages, and without a folder of the user's machine."""
+"""Notes exist in both languages and contain no folder of the user's machine."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def test_each_remark_has_both_languages_with_the_same_gaps(key):
     assert texts.get("severity", "note") in ("note", "warning", "error")
     assert texts.get("hint", texts["message"]).keys() == texts["message"].keys() == {"en", "ru"}
     gaps = {language: set(re.findall(r"\{(\w+)\}", text)) for language, text in texts["message"].items()}
-    # What Python or a library said of a fault is English alone; the line and file are named instead.
+    # Errors of Python and of libraries exist only in English. The Russian text names the line and the file instead.
     assert gaps["en"] - {"fault", "error"} <= gaps["ru"]
     assert gaps["ru"] <= gaps["en"] | {"file", "line"}
 

@@ -1,4 +1,4 @@
-"""The predicted power against simulated evaluations whose documents are compared one by one."""
+"""Compare the predicted power with simulated evaluations that compare every document."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,12 @@ from mera_ru_tasks.compare.power import Size
 from mera_ru_tasks.compare.stats import mean_of_differences, paired_difference
 
 EVALUATIONS = 800
+# The defaults of `mera-ru power`.
+LUCK = {"agreement": 0.5, "icc": 0.2}
 
 
 def simulated(sizes, accuracy, difference, agreement, icc):
-    """The share of simulated evaluations in which the functions that `compare` uses find the difference."""
+    """Return the share of simulated evaluations in which `compare`'s functions detect the difference."""
     rng = np.random.default_rng(11)
     found = 0
     for _ in range(EVALUATIONS):
@@ -45,17 +47,17 @@ def simulated(sizes, accuracy, difference, agreement, icc):
 )
 def test_predicted_and_simulated_power_agree(sizes, accuracy, difference, agreement, icc):
     predicted = planning.power(sizes, accuracy, difference, agreement=agreement, icc=icc)
-    # 3 points, and what so few simulations are uncertain by.
+    # 3 points, plus the uncertainty of this number of simulations.
     noise = 2 * (predicted * (1 - predicted) / EVALUATIONS) ** 0.5
     assert abs(predicted - simulated(sizes, accuracy, difference, agreement, icc)) < 0.03 + noise
 
 
 def test_the_detectable_difference_is_found_in_80_percent():
     sizes = [Size(100), Size(30, 3)]
-    seen = planning.detectable(sizes, 0.4)
-    assert planning.power(sizes, 0.4, seen) == pytest.approx(0.8, abs=0.01)
-    assert planning.detectable(sizes, 0.4, comparisons=6) > seen
-    assert planning.detectable([Size(12)], 0.95) is None
+    seen = planning.detectable(sizes, 0.4, **LUCK)
+    assert planning.power(sizes, 0.4, seen, **LUCK) == pytest.approx(0.8, abs=0.01)
+    assert planning.detectable(sizes, 0.4, comparisons=6, **LUCK) > seen
+    assert planning.detectable([Size(12)], 0.95, **LUCK) is None
 
 
 @pytest.mark.parametrize("accuracy", [0.02, 0.3, 0.5])
@@ -65,19 +67,19 @@ def test_what_a_comparison_could_detect_is_what_was_predicted(accuracy):
     for _ in range(60):
         parts = []
         for size in sizes:
-            base, other = planning.draw_luck(rng, (1, size.clusters, size.in_cluster), 0.5, 0.2)
+            base, other = planning.draw_luck(rng, (1, size.clusters, size.in_cluster), **LUCK)
             clusters = np.repeat(np.arange(size.clusters), size.in_cluster)
             parts.append(paired_difference(*((one < accuracy).ravel() * 1.0 for one in (base, other)), clusters))
         seen.append(mean_of_differences(parts).detectable)
-    assert planning.power(sizes, accuracy, float(np.mean(seen))) == pytest.approx(0.8, abs=0.03)
+    assert planning.power(sizes, accuracy, float(np.mean(seen)), **LUCK) == pytest.approx(0.8, abs=0.03)
 
 
 def test_the_documents_needed_are_enough_and_not_many_more():
-    enough = planning.needed([Size(50), Size(10, 3)], 0.5, 0.1)
-    assert planning.power(enough, 0.5, 0.1) >= 0.8
+    enough = planning.needed([Size(50), Size(10, 3)], 0.5, 0.1, **LUCK)
+    assert planning.power(enough, 0.5, 0.1, **LUCK) >= 0.8
     fewer = [size.scaled(0.9) for size in enough]
-    assert planning.power(fewer, 0.5, 0.1) < 0.8
-    assert planning.needed([Size(50)], 0.5, 0.0005) is None
+    assert planning.power(fewer, 0.5, 0.1, **LUCK) < 0.8
+    assert planning.needed([Size(50)], 0.5, 0.0005, **LUCK) is None
 
 
 def test_the_command_says_what_a_run_can_see(mera_ru):

@@ -1,4 +1,4 @@
-"""Published scores beside runs: unpaired, marked, and with every mistake in the file named."""
+"""Published scores are compared with runs: unpaired and marked. Every error in the file is named."""
 
 import json
 

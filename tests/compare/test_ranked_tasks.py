@@ -1,4 +1,4 @@
-"""Comparisons of tasks that rank options: chance levels, direction, and no note about responses."""
+"""Comparisons of ranking tasks: chance levels, direction, and no note about responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANCE = {**RANKING_CHANCE, "top1": 0.469, "bits_per_byte": None, "group_cloze_a
 
 
 def ranker(name: str, preference: float, cost: float) -> Value:
-    """A model that prefers right options, and needs `cost` more nats for every byte."""
+    """Create a model that prefers correct options and needs `cost` more nats for each byte."""
 
     def value(doc: Mapping[str, Any], context: str, text: str) -> float:
         is_right = any(option.right and text == f" {option.text}" for option in options_of(doc))

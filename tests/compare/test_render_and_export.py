@@ -77,7 +77,7 @@ def test_files_are_written_where_the_ending_says_and_never_over_others(results, 
         outcome = mera_ru("compare", results, "-o", file)
         assert outcome.status == 0, outcome.err
         assert file.read_text(encoding="utf-8").startswith(start)
-        # The terminal has the primary measures alone, so that what was printed before stays in sight.
+        # The terminal shows only the primary measures, so that earlier output stays visible.
         assert outcome.out.startswith("Mean over the tasks")
         assert len(outcome.out.splitlines()) < 25
         again = mera_ru("compare", results, "-o", file)
@@ -122,7 +122,7 @@ def test_sample_tasks_are_all_there(results):
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """A terminal of 80 columns, without colours."""
+    """Create a terminal with 80 columns and no colours."""
     for name, value in {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}.items():
         monkeypatch.setenv(name, value)
 
@@ -137,7 +137,7 @@ def test_a_terminal_of_80_columns_breaks_no_number(copied, mera_ru, narrow):
     for row in data["means"]:
         if row["filter"] == STRICT:
             assert f"[{row['score']['low']:.3f}, {row['score']['high']:.3f}]" in shown
-    # The verdict comes last, and its lines break no interval.
+    # The verdict comes last, and no interval is split between lines.
     assert any("is better than" in line for line in lines[-6:])
     assert all(line.count("[") == line.count("]") for line in lines)
 

@@ -1,4 +1,4 @@
-"""The report in real Chromium: it renders, filters and searches, and asks no network."""
+"""The report in Chromium: it renders, filters, searches and sends no request."""
 
 import shutil
 
@@ -36,7 +36,7 @@ def test_the_board_shows_the_scores(opened, results):
     for row in comparison.rows:
         if (row.metric, row.filter) == ("exact_match", STRICT):
             assert f"{row.score.value:.3f}" in text
-    # Means are of the suite's three tasks; the best model stands first.
+    # Means cover the three tasks of the group. The best model comes first.
     assert opened.page.inner_text("#board tbody tr:first-child th").startswith("strong-7b")
     assert opened.page.locator("#interval-cards svg").count() == 2 * 5
     opened.page.select_option("#measure", label="f1, flexible-extract")
@@ -128,7 +128,7 @@ def test_a_document_is_shown_whole_and_the_keyboard_reaches_it(opened, results):
     ):
         assert text in detail
     assert page.locator("#detail .answer").count() == 3
-    # The list holds only what is in sight.
+    # The list contains only visible items.
     assert page.locator(".item").count() < 40
 
 

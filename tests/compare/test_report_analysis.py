@@ -1,4 +1,4 @@
-"""The report in real Chromium as a tool for error analysis: pairs, links, reading, numbers, phones and access."""
+"""Error analysis with the report in Chromium: pairs, links, reading, numbers, phones and accessibility."""
 
 import random
 from urllib.parse import unquote_plus
@@ -26,7 +26,7 @@ def answering(skill, explain):
         if luck > 0.85:
             return f"{explain}Ответ: А. Хотя нет, я передумал."
         if luck < skill and int(luck * 1000) % 5 == 0:
-            return f"{explain}**ОТВЕТ: {reference(doc)[7:]}**"  # which only flexible-extract reads
+            return f"{explain}**ОТВЕТ: {reference(doc)[7:]}**"  # which only flexible-extract extracts
         wrong = "А" if doc["answer_format"]["choices"] else "пень"
         return f"{explain}{reference(doc) if luck < skill else 'Ответ: ' + wrong}"
 
@@ -54,7 +54,7 @@ def report(comparison, tmp_path_factory):
 
 @pytest.fixture
 def open_report(browser, report):
-    """Open the report, with a part of its address and settings of the browser."""
+    """Open the report at a fragment of its address, with settings of the browser."""
     opened = []
 
     def open_at(address="", **settings):
@@ -70,7 +70,7 @@ def open_report(browser, report):
 
 
 def right(comparison, model, filter_name=STRICT):
-    """The documents that a model answers right, as task and id."""
+    """Return the documents that a model answers correctly, as pairs of task and id."""
     return {
         f"{entry.task}/{answer.doc['meta']['id']}"
         for entry in comparison.entries

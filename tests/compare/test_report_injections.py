@@ -1,4 +1,4 @@
-"""Nothing that data, names or verdicts say is run by the report, and all of it is shown as text."""
+"""The report runs no text from data, names or verdicts, and shows all of it as text."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tests.support.browser import Opened, in_browser
 from tests.support.comparisons import MIDDLE, STRONG, WEAK, log_file, results_file
 from tests.support.restate import rehash, restate
 
-# Each sets window.ran in its own way, if it can.
+# Each injection tries a different way to set window.ran.
 RAN = "window.ran=1"
 INJECTIONS = [
     f"<script>{RAN}</script>",
@@ -58,13 +58,13 @@ INJECTIONS = [
 
 
 def with_injections(folder):
-    """Put an injection into every text that a run brings: inputs, prompts, responses, names, and reasons."""
+    """Put an injection into every text that a run contributes: inputs, prompts, responses, names and reasons."""
     for model in (WEAK, MIDDLE, STRONG):
         log = log_file(folder, model, "riddles_open_sample")
         rows = [poisoned(json.loads(line)) for line in log.read_text(encoding="utf-8").split("\n") if line]
         log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         content = json.loads(results_file(folder, model).read_text(encoding="utf-8"))
-        content["versions"]["riddles_open_sample"] = 0.5  # whose scores this version does not know
+        content["versions"]["riddles_open_sample"] = 0.5  # whose scores this version cannot check
         content["model_name"] += f"</script><script>{RAN}</script>"
         results_file(folder, model).write_text(json.dumps(content), encoding="utf-8")
         verdict = {"filter": STRICT, "scores": {"judge_score": 1.0}}
@@ -82,7 +82,7 @@ def poisoned(row):
 
 
 def comparable(text):
-    """A text without what is no character: HTML shows NUL and half characters as a sign of their own."""
+    """Return a text as HTML shows it: NUL and lone surrogates become the replacement character."""
     return "".join(character for character in text if character not in "\x00\ud800\ufffd")
 
 

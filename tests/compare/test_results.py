@@ -1,4 +1,4 @@
-"""The numbers of a comparison, and the logs that they come from."""
+"""The numbers of a comparison equal those in the logs."""
 
 import json
 
@@ -37,7 +37,7 @@ def test_differences_are_paired_and_corrected(results):
     base = row_of(comparison, "riddles_sample", WEAK)
     assert strict.difference.estimate.value == pytest.approx(strict.score.value - base.score.value)
     assert strict.p_holm >= strict.difference.p
-    # Skill is nested, so the better model is right wherever the other is.
+    # Skills are nested: the better model is correct wherever the other one is.
     assert (strict.difference.won, strict.difference.lost) == (round(strict.difference.estimate.value * 60), 0)
     grouped = row_of(comparison, TASK, STRONG_LABEL)
     assert (grouped.score.n, grouped.score.clusters) == (60, 20)
@@ -146,10 +146,11 @@ def test_an_unknown_baseline_is_told_with_those_there_are(results, mera_ru):
 
 
 def test_the_chance_of_groups_is_of_those_that_count(copied):
-    """A group that is there in part counts nowhere, so neither does its chance level."""
+    """An incomplete group affects no score, and therefore no chance level."""
     log = log_file(copied, WEAK)
     lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
-    # Of the first group only what a guesser can get right is left; of all others a guesser gets none whole.
+    # Of the first group, only documents that a guesser can get right are left. A guesser never gets another whole group
+    # right.
     docs = [json.loads(line)["doc"] for line in lines]
     first = docs[0]["meta"]["group_id"]
     kept = [

@@ -1,4 +1,4 @@
-"""Which runs are compared, and under which names: nothing of one name is silently another thing."""
+"""The selection of runs and the names of models: one name never silently refers to two models."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ MODEL = "org/pythia"
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory):
-    """Two checkpoints of one model in one folder, as lm-eval leaves them; the later run is the worse one."""
+    """Run two checkpoints of one model in one folder, as lm-eval does. The later run has the lower score."""
     folder = tmp_path_factory.mktemp("checkpoints") / "results"
     run(folder, [TASK], skilled(0.8), model=f"{MODEL},revision=step2000")
     run(folder, [TASK], skilled(0.2), model=f"{MODEL},revision=step1000")
@@ -125,7 +125,7 @@ def test_runs_with_different_sampling_seeds_are_pooled(tmp_path):
     assert row.score.value == pytest.approx(np.mean(shares))
     assert len(comparison.models) == 1
     assert dict(comparison.choices[0].values)["pooled"].code == "pooled"
-    # The variance between runs is in the error: the interval is wider than that of one run with this score.
+    # The error includes the variance between runs, so the interval is wider than for one run with the same score.
     newest = strict_row(compare_runs([logs_of(tmp_path)[-1]])).score
     assert row.score.high - row.score.low > newest.high - newest.low
     between = np.var(shares, ddof=1) / 3

@@ -1,4 +1,4 @@
-"""The tables of the page on statistics, simulated again, and the bars that they must keep."""
+"""The tables on the page about statistics equal new simulations and stay within their limits."""
 
 import math
 
@@ -36,7 +36,7 @@ def test_every_cell_keeps_its_bars_in_10000_simulations(design):
         assert one.coverage >= (0.93 if cell.clusters >= 30 else 0.90) - noise, cell
         if cell.gap == 0 and cell.clusters >= FEWEST_CLUSTERS:
             assert one.rejected <= 0.06 + noise, cell
-    if cells[0].documents >= 100:  # wide intervals would pass, too
+    if cells[0].documents >= 100:  # intervals that are too wide would also pass
         assert np.mean([one.coverage for cell, one in found.items() if 0.1 <= cell.accuracy <= 0.9]) <= 0.97
 
 

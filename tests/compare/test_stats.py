@@ -1,4 +1,4 @@
-"""Each statistic against an independent computation; intervals against the truth of simulated evaluations."""
+"""Compare each statistic with an independent computation, and the intervals with simulated evaluations."""
 
 import itertools
 import math
@@ -54,7 +54,7 @@ def right_or_wrong(won, lost, both, neither=0):
 
 
 def bonett_price_by_hand(won, lost, n, level=0.95):
-    """The published formula, in the notation of its authors."""
+    """Compute the published formula in the authors' notation."""
     p12, p21 = (won + 1) / (n + 2), (lost + 1) / (n + 2)
     error = math.sqrt((p12 + p21 - (p12 - p21) ** 2) / (n + 2))
     half = norm.ppf(0.5 + level / 2) * error
@@ -75,7 +75,7 @@ def test_differences_of_right_or_wrong_values_are_bonett_and_prices(won, lost):
     ("won", "lost", "both", "neither"), [(9, 7, 40, 44), (0, 0, 2, 198), (6, 15, 70, 9), (2, 2, 0, 8)]
 )
 def test_the_detectable_difference_is_where_the_published_formula_has_80_percent(won, lost, both, neither):
-    """The better model gets a share of its wrong documents right, until the test finds it in 80% of the cases."""
+    """Let the better model correct a share of its errors until the test detects the difference in 80% of the cases."""
     found = stats.paired_difference(*right_or_wrong(won, lost, both, neither))
     n, won, lost = won + lost + both + neither, max(won, lost), min(won, lost)
 
@@ -192,7 +192,7 @@ def test_the_degrees_of_freedom_of_a_mean_are_welchs():
     values = [rng.normal(0.2, 1 + n / 20, (2, n)) for n in (12, 30)]
     parts = [stats.paired_difference(*pair, bounded=False) for pair in values]
     differences = [pair[0] - pair[1] for pair in values]
-    # The mean of two independent means, halved, is Welch's test of one against the other's negative.
+    # The mean of two independent differences, halved, is Welch's test of one against the negative of the other.
     welch = sm.stats.CompareMeans.from_data(differences[0], -differences[1]).ttest_ind(usevar="unequal")
     assert stats.mean_of_differences(parts).p == pytest.approx(welch[1])
 
@@ -276,7 +276,7 @@ def test_the_spread_over_prompts_is_tested_by_dealing_the_right_answers_again():
     assert p == pytest.approx(np.mean(dealt), abs=0.03)
 
 
-# --- coverage: simulated evaluations, so that the truth is known ---
+# --- coverage: in simulated evaluations, the true values are known ---
 
 
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.documents <= 300], ids=str)

@@ -1,4 +1,4 @@
-"""Verdicts in words, significance groups, families of comparisons, and their agreement with the intervals."""
+"""Verdicts as sentences, significance groups, families of comparisons, and their agreement with the intervals."""
 
 import json
 from dataclasses import replace
@@ -102,7 +102,7 @@ def test_amounts_have_the_decimals_that_tell_them_from_0(values, texts):
 
 
 def test_no_verdict_disagrees_with_its_interval_on_random_data():
-    """200 comparisons of 10 models on 3 tasks, as the whole chain concludes them."""
+    """Compute the verdicts of 200 comparisons of 10 models on 3 tasks."""
     rng = np.random.default_rng(2)
     codes = set()
     for number in range(200):

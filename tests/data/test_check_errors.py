@@ -1,4 +1,4 @@
-"""`mera-ru data check`: every error in files is found, and valid rows are counted."""
+"""`mera-ru data check` finds every error in files and counts the valid rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def in_cp1251(raw: bytes) -> bytes:
     return json.dumps(json.loads(raw), ensure_ascii=False).encode("cp1251")
 
 
-# How the folder is broken; the issue's code, and the file that its location or message names.
+# The damage to the folder, the code of the issue, and the file in its location or message.
 BROKEN_FILES: dict[str, tuple[Callable[[Path], Any], str, str]] = {
     "a cut file": (edit("test.json", lambda raw: raw[:-9]), "unreadable", "test.json"),
     "an old encoding": (edit("test.json", in_cp1251), "unreadable", "test.json"),
@@ -106,7 +106,7 @@ def test_every_error_is_listed_and_invalid_rows_are_not_counted(mera_ru, tmp_pat
     assert mera_ru("data", "check", folder).out.count("the unknown letter") == 8
 
 
-# Beyond 2**53 an integer and a fraction in one field are refused by pyarrow alone.
+# pyarrow refuses a field with integers and fractions only if an integer is larger than 2**53.
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats() | st.text() | st.just("{question}\ud800"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),

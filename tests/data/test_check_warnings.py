@@ -1,4 +1,4 @@
-"""`mera-ru data check`: what a run takes though it looks wrong."""
+"""`mera-ru data check` warns about data that a run accepts but that look wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def near_shot(test, shots):
     shots[0]["inputs"]["question"] = test[1]["inputs"]["question"].replace(" ", ", ", 1) + " Да."
 
 
-# How the data are changed; rows of each type; the issue's code, row and field.
+# The change to the data, the number of rows of each type, and the code, row and field of the issue.
 SUSPICIOUS: dict[str, tuple[Benchmark, Change, int, str, int | None, str]] = {
     "a placeholder without input": (
         RIDDLES_CLOSED, put("instruction", "{question} {quesiton} {А, Б}"), 4, "unfilled-placeholder", 2, "instruction",

@@ -1,4 +1,4 @@
-"""`mera-ru data`: how data are named, and what is said of a mistake."""
+"""The names of data in `mera-ru data`, and the messages about mistakes."""
 
 from __future__ import annotations
 

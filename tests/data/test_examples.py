@@ -1,4 +1,4 @@
-"""The example tasks run to known scores, and through every command."""
+"""The example tasks give known scores and work with every command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.documents import REPOSITORY
 from tests.support.judge_stub import StubJudge
 from tests.support.scripted import numbers, run
 
-# For each task the answers to some ids, which differ from the reference, and the scores; other answers are right.
+# For each task: answers to some ids that differ from the reference, and the scores. All other answers are correct.
 EXAMPLES = {
     "Characters": (
         {1: "Ответ: Г", 3: "**Ответ:** В) Бросьте этюд"},
@@ -25,7 +25,7 @@ EXAMPLES = {
          "letter_match,flexible-extract": 4 / 6},
     ),
     "LIMUR": (
-        {1: "Ответ: З", 2: "Ответ: Е", 6: "Ответ: (З)"},  # row 1 has four options: З is none of them
+        {1: "Ответ: З", 2: "Ответ: Е", 6: "Ответ: (З)"},  # row 1 has four options, and З is not one of them
         {"exact_match,strict-match": 4 / 6, "exact_match,flexible-extract": 4 / 6,
          "letter_match,flexible-extract": 4 / 6},
     ),
@@ -40,7 +40,7 @@ UNREADABLE = {"LIMUR": 1, "RUBIN": 2, "NewReasoning": 1}
 
 @pytest.fixture(autouse=True)
 def in_the_repository(mera_ru, monkeypatch):
-    monkeypatch.chdir(REPOSITORY)  # the examples' paths start there
+    monkeypatch.chdir(REPOSITORY)  # the paths in the examples start there
 
 
 @pytest.mark.parametrize("task", EXAMPLES)
@@ -68,7 +68,7 @@ def test_an_example_runs_to_known_scores_and_through_every_command(task, mera_ru
         judged = mera_ru("judge", tmp_path / "results")
         assert judged.status == 0, judged
         wrong = size - round(expected["exact_match,strict-match"] * size)
-        assert len(set(judge.messages)) == 1 + wrong  # one tries the judge
+        assert len(set(judge.messages)) == 1 + wrong  # one of them is the judge's test question
     compared = mera_ru("compare", tmp_path / "results", tmp_path / "other", "--format", "json")
     assert compared.status == 0 and task in compared.out
     packed = mera_ru("submit", tmp_path / "results", "--task", task, "-o", tmp_path / "packed.zip")
@@ -86,7 +86,7 @@ def test_a_rows_letters_are_those_of_its_options():
 
 def test_an_option_beyond_the_letters_or_a_letter_beyond_the_options_is_an_error(mera_ru, tmp_path):
     rows = json.loads((REPOSITORY / "examples/data/LIMUR/test.json").read_text())["data"]
-    rows[0]["outputs"] = "Д"  # of four options
+    rows[0]["outputs"] = "Д"  # with four options
     rows[5]["inputs"]["option_j"] = "десятый"
     rows[1]["inputs"] |= {f"option_{letter}": "" for letter in "bcdefghi"}
     (tmp_path / "test.json").write_text(json.dumps({"data": rows}))

@@ -1,4 +1,4 @@
-"""`mera-ru data fetch`: the hub's data, and what they serve for afterwards."""
+"""`mera-ru data fetch` saves the hub's data, which can then be used offline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.synthetic import make_rows, with_prompt_text, write_data
 
 
 def hub_files(benchmark: Benchmark) -> dict[str, bytes]:
-    """The benchmark as the hub has it: Parquet, prompts as text, absent inputs null, test answers closed."""
+    """Return the benchmark as on the hub: Parquet, prompts as text, absent inputs as null, closed test answers."""
     absent = dict.fromkeys(("lang_unit", "example_text", "region"))
     files = {}
     for split, rows in zip(("test", "shots"), make_rows(benchmark), strict=True):

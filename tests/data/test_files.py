@@ -1,4 +1,4 @@
-"""A file that cannot be read is named, with the line."""
+"""An error in an unreadable file names the file and the line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = json.dumps({"data": [riddle(1, "Снег")]}, ensure_ascii=False, indent=
 LINE = json.dumps(riddle(1, "Снег"), ensure_ascii=False)
 
 
-# The file's name and content; what the message must name.
+# The name and content of the file, and the texts that the message must contain.
 BROKEN: list[tuple[str, bytes, tuple[str, ...]]] = [
     ("test.json", b"", ("line 1, column 1",)),
     ("test.json", b'{"data": [\n  {"instruction" "a"}\n]}', ("line 2, column 18",)),
@@ -57,7 +57,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def refuse(path: Path, mode: str) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "open", refuse)  # a test that runs as root may read every file
+    monkeypatch.setattr(Path, "open", refuse)  # root may read every file
     text = message(root, RIDDLES_CLOSED)
     assert text.startswith("ROOT/riddles/test.json ") and "Permission denied" in text
 

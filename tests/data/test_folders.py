@@ -1,4 +1,4 @@
-"""Which folder is read, and every fault of a folder."""
+"""The choice of the folder, and every error in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every form on disk gives the same documents, and a document is what its task needs."""
+"""Every file format gives the same documents, and documents contain what their task needs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_document_is_the_row_and_what_its_task_needs(tmp_path: Path) -> None:
     assert (
         loaded["test"][1]["inputs"] | {"introduction": "", "lang_unit": "", "example_text": ""}
         == (loaded["test"][1]["inputs"])
-    ), "inputs that other rows have are empty"
+    ), "inputs that only other rows have are empty"
     assert loaded["test"][1]["answer_format"] == {"choices": "АБВГ", "max_choices": 1, "with_phrase": False}
     assert len(loaded["shots"]) == 0
     assert loaded["shots"].features == loaded["test"].features

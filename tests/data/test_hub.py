@@ -1,4 +1,4 @@
-"""Data from the hub, and what is said where it cannot be had."""
+"""Data from the hub, and the messages if the hub cannot be reached."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.synthetic import make_rows, with_prompt_text, write_data
 
 
 def hub(monkeypatch: pytest.MonkeyPatch, **splits: list[Row]) -> list[dict[str, Any]]:
-    """Put a hub with these splits in place of the real one; returns the calls that it gets."""
+    """Replace the hub with one that contains these splits, and return the list of calls to it."""
     calls: list[dict[str, Any]] = []
 
     def load_dataset(path: str, **settings: Any) -> Any:
@@ -40,7 +40,7 @@ def test_hub_rows_are_the_same_documents(tmp_path: Path, monkeypatch: pytest.Mon
     local = write_data(tmp_path, answers=False, rows_per_type=2, benchmarks=(RUSSIAN_REGIONS,))
     calls = hub(monkeypatch, **rows)
     absent = [row["inputs"].get("region") for row in datasets.load_dataset("anything")["test"].to_list()]
-    assert absent[0] is None, "a column holds None where a row lacks the field"
+    assert absent[0] is None, "a column contains None where a row lacks the field"
     assert documents(load(RUSSIAN_REGIONS)) == documents(load(RUSSIAN_REGIONS, data=local))
     assert calls[1:] == [{"path": "MERA-evaluation/RussianRegions", "revision": None}]
 
@@ -77,12 +77,12 @@ def test_the_open_riddles_are_not_on_the_hub() -> None:
     assert "MERA_RU_DATA" in str(caught.value) and "riddles_open/test.json" in str(caught.value)
 
 
-# What a message about the hub must name.
+# The texts that a message about the hub must contain.
 WAYS_OUT = ("HF_ENDPOINT", "HF_TOKEN", "MERA_RU_DATA", "`riddles_closed`", "--tasks mera_ru_sample", "HF_HUB_OFFLINE=1")
 
 
 def hub_errors() -> list[Exception]:
-    """What `load_dataset` was seen to raise, by kind: no network, no access, broken replies, broken files."""
+    """Return exceptions that `load_dataset` was seen to raise, by kind: network, access, replies, files."""
     from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
     from huggingface_hub.errors import HTTPError
 
@@ -109,7 +109,7 @@ def test_whatever_fails_on_the_hub_names_the_ways_out(monkeypatch: pytest.Monkey
     assert all(way in text for way in WAYS_OUT)
 
 
-# The second waits for no retry: there is nothing to wait for behind a closed port.
+# In the second case, retries do not wait, because nothing will listen on the port.
 OFFLINE = {
     "offline": ({"HF_HUB_OFFLINE": "1"}, ""),
     "unreachable": ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "import time; time.sleep = lambda seconds: None; "),

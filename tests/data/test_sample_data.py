@@ -1,4 +1,4 @@
-"""The shipped sample sets: their counts, their balances, and that no guesser without Russian scores beyond chance."""
+"""The sample data: counts, balance, and no guesser that knows no Russian scores above chance."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def options_of(row):
 
 
 def right_of(row):
-    """The positions of the right options."""
+    """Return the positions of the correct options."""
     letters = row["outputs"].split("; ")
     return {LETTERS.index(letter) for letter in letters if letter in LETTERS}
 
@@ -53,7 +53,7 @@ def test_sizes(benchmark, test, shots):
 def test_riddles_open_size_and_sources():
     rows = rows_of(RIDDLES_OPEN)
     assert len(rows) == 40
-    # Printed before 1917, so in the public domain.
+    # Printed before 1917, so these texts are in the public domain.
     years = [int(re.search(r"\b1[78]\d\d|19[01]\d\b", row["meta"]["source"])[0]) for row in rows]
     assert max(years) < 1917
 
@@ -131,7 +131,7 @@ def test_some_prompts_hold_literal_braces():
         assert any(re.search(r"\{А, ", text) for text in texts)
 
 
-# --- guessers: each gives one position for a row ---
+# --- guessers: each returns one position for a row ---
 
 
 def longest(row):

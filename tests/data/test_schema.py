@@ -1,4 +1,4 @@
-"""Every rule on rows: a run stops at the row, and `data check` names row, field and rule."""
+"""Every rule for rows: a run stops at the row, and `data check` names the row, the field and the rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.rows import data_folder, riddle
 
 
 def error_of(root: Path, benchmark: Benchmark) -> Issue:
-    """Return the one error that the data have; a run must stop at the same place."""
+    """Return the only error in the data. A run must stop at the same location."""
     [issue] = errors(check_data(find_source(benchmark, root)).issues)
     assert message(root, benchmark).startswith(str(issue.location).replace(str(root), "ROOT"))
     assert issue.message and issue.hint
@@ -44,7 +44,7 @@ def test_each_rule_stops_a_run_or_warns(tmp_path: Path, benchmark: Benchmark, ro
 
 
 def test_the_cases_cover_every_rule() -> None:
-    elsewhere = {"unknown-prompt", "wrong-options", "shared-id"}  # in test_files.py, test_examples.py, here
+    elsewhere = {"unknown-prompt", "wrong-options", "shared-id"}  # tested in test_files.py, test_examples.py and here
     assert {code for *_, code in BROKEN_ROWS} == RULES.keys() - elsewhere
 
 

@@ -1,4 +1,4 @@
-"""`mera-ru data show`: a document as a run sees it."""
+"""`mera-ru data show` shows a document as it appears in a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.synthetic import make_rows, write_data
 
 
 def sections(out):
-    """Return what `data show` printed, by the sections' titles."""
+    """Return the output of `data show` by section title."""
     parts = re.split(r"^--- (.+) ---\n", out, flags=re.MULTILINE)
     return {
         title: text.removesuffix("\n").removesuffix("\n") for title, text in zip(parts[1::2], parts[2::2], strict=True)
@@ -20,7 +20,7 @@ def sections(out):
 
 
 def mixed(doc, prompt):
-    """Answers that the filters read differently."""
+    """Answers that the two filters extract differently."""
     answer = doc["outputs"].split(";")[0]
     return (f"Ответ: {doc['outputs']}", f"**Ответ**: «{answer}»", answer, "Ответ: не знаю")[doc["meta"]["id"] % 4]
 
@@ -47,7 +47,8 @@ def test_a_document_is_shown_as_in_a_run(task, mera_ru):
 
 
 def test_showing_a_document(mera_ru, monkeypatch, tmp_path):
-    monkeypatch.setenv("LM_EVAL_JUDGE_API_BASE", "http://127.0.0.1:9")  # a look must not cost a judge's question
+    # Showing a document must not cost a question to the judge.
+    monkeypatch.setenv("LM_EVAL_JUDGE_API_BASE", "http://127.0.0.1:9")
     monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "judge")
     write_data(tmp_path, answers=False, rows_per_type=2, benchmarks=(RUSSIAN_REGIONS,))
     closed = mera_ru("data", "show", "russian_regions", "--data", tmp_path, "--response", "**Ответ:** (б)")

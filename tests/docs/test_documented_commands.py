@@ -1,4 +1,4 @@
-"""Every command and option that the documentation names exists."""
+"""Every documented command and option exists."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from tests.support.known import known_tasks
 
 
 def commands(block: str) -> Iterator[list[str]]:
-    """The commands of a bash block, as words, without the variables that are set before them."""
+    """Return the commands in a bash block as lists of words, without variable assignments."""
     for line in block.replace("\\\n", " ").splitlines():
         for part in re.split(r"&&|;|\|", line.partition(" #")[0]):
             words = shlex.split(re.sub(r'"\$\([^)]*\)"', "printed", part).strip())
             while words and re.fullmatch(r"export|[A-Z_]+=.*", words[0]):
                 words.pop(0)
             if words and not words[0].startswith("#"):
-                yield [words[0].lstrip("%!"), *words[1:]]  # as in a notebook's cell
+                yield [words[0].lstrip("%!"), *words[1:]]  # as in a cell of a notebook
 
 
 def check_mera_ru(arguments: Sequence[str]) -> None:
-    """Parse a whole `mera-ru` command, without running it."""
+    """Parse a complete `mera-ru` command without running it."""
     command: Any = typer.main.get_command(app)
     rest = list(arguments)
     while hasattr(command, "commands"):
@@ -47,14 +47,14 @@ def check_mera_ru(arguments: Sequence[str]) -> None:
         check_lm_eval(["run", *context.args])
 
 
-# Where lm-eval has each backend's arguments, and those which a backend hands on to its engine.
+# The location of each backend's arguments in lm-eval, and the arguments that a backend passes to its engine.
 BACKENDS = {"hf": "huggingface.py", "vllm": "vllm_causallms.py", "local-chat-completions": "api_models.py"}
 HANDED_ON = {"vllm": {"gpu_memory_utilization"}}
 
 
 @cache
 def model_arguments(backend: str) -> set[str]:
-    """The arguments of a backend's model. They are read from its source, since a backend's packages may not be here."""
+    """Return the arguments of a backend's model, read from its source, because its packages may be missing."""
     source = (Path(lm_eval.models.__file__).parent / BACKENDS[backend]).read_text(encoding="utf-8")
     functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
     made = next(node for node in functions if node.name == "__init__")
@@ -107,7 +107,7 @@ CHECKS: dict[str, Callable[[Sequence[str]], None]] = {
 @each_document
 def test_each_documented_command_can_be_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "DIR").mkdir()  # what a user's folder is called throughout
+    (tmp_path / "DIR").mkdir()  # the name of the user's folder on all pages
     for block in blocks(document, "bash"):
         for name, *arguments in commands(block):
             assert name in CHECKS, f"no test knows how to check the command {name}"
@@ -131,7 +131,7 @@ def test_each_command_named_in_passing_exists(document: Path) -> None:
 
 @cache
 def known_options() -> set[str]:
-    """Every long option of lm-eval and of `mera-ru`; what `mera-ru run` adds is in its help."""
+    """Return every long option of lm-eval and `mera-ru`. The options that `mera-ru run` adds are in its help."""
     parser = HarnessCLI()._parser
     parsers = [parser, *parser._subparsers._group_actions[0].choices.values()]  # type: ignore[union-attr]
     found = {option for one in parsers for option in one._option_string_actions}
@@ -149,7 +149,7 @@ def test_each_option_named_in_passing_exists(document: Path, pytestconfig: pytes
     for span in spans(document):
         for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span):
             if "pytest" in span:
-                pytestconfig.getoption(option)  # which raises if pytest has no such option
+                pytestconfig.getoption(option)  # which raises an error if pytest has no such option
             elif span.startswith("pip "):
                 assert create_command("install").parser.has_option(option), span
             else:

@@ -1,4 +1,4 @@
-"""The tasks, metrics, files, links and messages that the documentation names exist."""
+"""The documented tasks, metrics, files, links and messages exist."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.documents import (
 from tests.support.known import known_tasks
 from tests.support.known_scores import RANKING_CHANCE
 
-# What lm-eval's `--metadata` may name.
+# The names that lm-eval's `--metadata` may contain.
 METADATA = {"mera_ru_data", "mera_ru_revision"}
 
 
@@ -66,7 +66,7 @@ def test_a_task_readme_names_its_tasks_and_their_version(benchmark: str) -> None
 
 
 def table(document: Path, heading: str) -> list[list[str]]:
-    """The rows of the first table below a heading."""
+    """Return the rows of the first table below a heading."""
     section = re.search(rf"^#+ {heading}\n(.*?)(?=^#|\Z)", text_of(document), re.DOTALL | re.MULTILINE)
     assert section, heading
     lines = [line for line in section[1].splitlines() if line.startswith("|")]
@@ -74,7 +74,7 @@ def table(document: Path, heading: str) -> list[list[str]]:
 
 
 def test_the_metrics_table_is_the_tasks_own() -> None:
-    """Check that the page names each metric's benchmarks, and its filter if it has only one."""
+    """Check that the page names the benchmarks of each metric, and its filter if it has only one."""
     found: dict[str, set[str]] = {}
     titles = {"multi_choice": "Enantiosemy", "phrase": "Riddles", "choice": "RussianRegions"}
     for name, title in titles.items():
@@ -141,7 +141,7 @@ def test_each_file_of_ours_that_is_named_exists(document: Path) -> None:
 
 @cache
 def messages() -> str:
-    """Every string of the package and of lm-eval's checks of a run, a line each, with `…` for what is put in."""
+    """Return every string of the package and of lm-eval's checks of a run as a line, with `…` for placeholders."""
     sources = [*(REPOSITORY / "mera_ru_tasks").rglob("*.py"), Path(evaluate_config.__file__)]
     found = []
     for path in sources:

@@ -1,4 +1,4 @@
-"""The output that the documentation shows is what the commands print."""
+"""The documented output is what the commands print."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def test_each_command_prints_what_is_shown(block: str, mera_ru: Command) -> None
     command, *lines = block.splitlines()
     printed = mera_ru(*shlex.split(command)[2:]).out.splitlines()
     at = 0
-    for line in lines:  # parts may be left out, but the order is that of the output
+    for line in lines:  # parts may be left out, but the order must be the same
         assert line in printed[at:], line
         at += printed[at:].index(line) + 1

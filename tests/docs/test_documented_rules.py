@@ -1,4 +1,4 @@
-"""The tables of rules on rows and of the leaderboard's tasks agree with the code."""
+"""The tables of the rules for rows and of the leaderboard's tasks agree with the code."""
 
 from __future__ import annotations
 

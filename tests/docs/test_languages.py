@@ -1,4 +1,4 @@
-"""The documentation is there in English and in Russian."""
+"""The documentation exists in English and in Russian."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_both_languages_have_the_same_pages() -> None:
 
 
 def russian_share(document: Path) -> float:
-    """The share of Russian letters among the letters of a document's prose, without code and quotations."""
+    """Return the share of Russian letters in a document's prose, without code and quotations."""
     prose = re.sub(r"`[^`\n]+`|«[^»]*»|\]\([^)]*\)|<[^>]*>", " ", _FENCE.sub("", text_of(document)))
     letters = [letter for letter in prose.lower() if letter.isalpha()]
     return sum("а" <= letter <= "я" or letter == "ё" for letter in letters) / len(letters)

@@ -1,4 +1,4 @@
-"""The notebook of docs/notebooks.md, run in a kernel: import, a run, a comparison, a figure."""
+"""Run the notebook of docs/notebooks.md in a kernel: import, run, comparison and figure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_documented_cells_end_in_a_figure(tmp_path: Path, monkeypatch: pytes
     quick = 'limit=4, gen_kwargs="max_gen_toks=4"'
     short = [cell.replace("MODEL", str(model)).replace("limit=None", quick).replace("cuda", "cpu") for cell in cells]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in short])
-    # As after `%pip install` in a running kernel: the package can be imported, but no start-up hook has run.
+    # As after `%pip install` in a running kernel, the package can be imported, but the start-up hook has not run.
     monkeypatch.setenv("MERA_RU_NO_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

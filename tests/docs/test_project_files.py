@@ -1,4 +1,4 @@
-"""The files that a repository's visitors and services read are valid and true."""
+"""The files for visitors and services of the repository are valid and correct."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ YAML_FILES = sorted([*GITHUB.rglob("*.yml"), REPOSITORY / ".pre-commit-config.ya
 
 
 def load(path: Path) -> Any:
-    # BaseLoader: YAML 1.1 reads the key `on` of a workflow as True.
+    # BaseLoader, because YAML 1.1 reads the key `on` of a workflow as True.
     return yaml.load(text_of(path), Loader=yaml.BaseLoader)
 
 

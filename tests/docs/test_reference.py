@@ -1,4 +1,4 @@
-"""The pages of reference say what the code says."""
+"""The reference pages agree with the code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_generated_pages_are_up_to_date() -> None:
 
 
 def variables_of_the_code() -> set[str]:
-    """The environment variables that the package reads: each is a string of its own in the code."""
+    """Return the environment variables that the package reads. Each is a separate string in the code."""
     found = set()
     for file in (REPOSITORY / "mera_ru_tasks").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""The documentation site: both languages build without a warning, every link leads somewhere, nothing is remote."""
+"""The documentation site: both languages build without warnings, no link is broken, and nothing is loaded remotely."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCS = REPOSITORY / "docs"
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site, with the Russian pages in its folder `ru`."""
+    """Build the site, with the Russian pages in the folder `ru`."""
     root = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-c", str(DOCS)]
     for arguments in ([str(DOCS), str(root)], ["-D", "language=ru", str(DOCS / "ru"), str(root / "ru")]):
@@ -30,7 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Page(HTMLParser):
-    """What a page links to, what it loads, and the anchors that it has."""
+    """Collect the links, the loaded files and the anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""No test of a run depends on the caller's settings."""
+"""Tests of runs do not depend on the caller's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several real processes of the transformers backend, by the documented command: each generates for its share."""
+"""Run several processes of the transformers backend with the documented command. Each generates its share."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tests.support.tiny_model import save_tiny_model
 
 pytestmark = pytest.mark.slow
 
-# lm-eval shares documents out only where it counts a GPU for each process; here the processes have the CPU.
-# lm-eval leaves the process group open. On the CPU, gloo's threads may then meet the interpreter while it shuts down,
-# which aborts the process now and then, so the group is closed here.
+# lm-eval distributes documents only if each process has a GPU. Here, the processes use the CPU. lm-eval does not close
+# the process group. On the CPU, gloo's threads sometimes abort a process while the interpreter shuts down, so the group
+# is closed here.
 AS_IF_ON_GPUS = """\
 import os, runpy, torch
 torch.cuda.device_count = lambda: int(os.environ["WORLD_SIZE"])
@@ -35,7 +35,7 @@ finally:
         torch.distributed.destroy_process_group()
 """
 
-# The tiny model goes by a prompt's last word, so its responses differ.
+# The tiny model's response depends on the last word of the prompt, so its responses differ.
 QUESTIONS = [f"Загадка {word}" for word in ("вода", "снег", "город", "слово", "река")]
 LIMIT = "max_gen_toks=4"
 
@@ -48,7 +48,7 @@ def with_references(references: list[str]) -> list[Row]:
 
 
 def what_the_model_writes(model: Path, root: Path) -> list[str]:
-    """Its responses in the order of the questions, from one process."""
+    """Return the responses of a single process in the order of the questions."""
     data_folder(root, "riddles_closed", with_references([""] * len(QUESTIONS)))
     manager = TaskManager(include_defaults=False, include_path=str(yaml_folder()), metadata={"mera_ru_data": str(root)})
     results = lm_eval.simple_evaluate(
@@ -60,7 +60,7 @@ def what_the_model_writes(model: Path, root: Path) -> list[str]:
 
 
 def launch(folder: Path, model: Path, data: Path, lean_lm_eval: Path) -> subprocess.CompletedProcess[str]:
-    """Call the documented command in `folder`, for two processes, this model and these data."""
+    """Call the documented command in `folder` for two processes, with this model and these data."""
     script = folder / "as_if_on_gpus.py"
     script.write_text(AS_IF_ON_GPUS)
     [block] = [block for block in blocks(page("servers"), "bash") if block.startswith("accelerate launch")]
@@ -81,7 +81,7 @@ def launch(folder: Path, model: Path, data: Path, lean_lm_eval: Path) -> subproc
 def test_the_documented_command_scores_as_one_process_does(tmp_path: Path, lean_lm_eval: Path) -> None:
     model = save_tiny_model(tmp_path / "model", chat_template="{{ messages[0].content }}")
     written = what_the_model_writes(model, tmp_path / "closed")
-    assert len(set(written)) == len(written), "a response tells whose it is"
+    assert len(set(written)) == len(written), "responses show to which document they belong"
     right = [0, 3, 4]
     references = [response if place in right else "иное" for place, response in enumerate(written)]
     data = data_folder(tmp_path / "answered", "riddles_closed", with_references(references))
@@ -93,7 +93,7 @@ def test_the_documented_command_scores_as_one_process_does(tmp_path: Path, lean_
     results = json.loads(file.read_text(encoding="utf-8"))
     share = pytest.approx(len(right) / len(written))
     scores = numbers(results, "riddles_closed")
-    del scores["answered,flexible-extract"]  # the random model's texts may withdraw an answer
+    del scores["answered,flexible-extract"]  # the texts of a random model may retract an answer
     assert scores == {
         "exact_match,strict-match": share, "exact_match_plain,strict-match": share,
         "exact_match,flexible-extract": share,

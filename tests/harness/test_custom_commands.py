@@ -1,4 +1,4 @@
-"""What the commands do with a user's own task: score, judge, check, show and submit."""
+"""The commands score, judge, check, show and submit with a custom task."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_judge_and_the_score_after_the_run_take_its_logs(
             after = numbers(json.loads(file.read_text(encoding="utf-8")), "own")
             assert after == {name: during[name] for name in after}
             during = {name: value for name, value in during.items() if name not in after}
-    assert during == {}, "between them they give every number of the run"
+    assert during == {}, "together they give every number of the run"
 
 
 def test_the_data_are_checked_and_shown_by_the_tasks_file(

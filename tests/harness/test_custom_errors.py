@@ -1,4 +1,4 @@
-"""What is wrong with a user's own task or its data is named."""
+"""Every error in a custom task or its data is named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mera_ru_tasks.issues import DataError, TaskError
 from tests.support.custom_task import row, task_folder
 from tests.support.scripted import run
 
-# The settings; the setting that the message must name, and what it must say of it.
+# The settings, the setting that the message must name, and the text that the message must contain.
 WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str, str]] = {
     "no data": ({"mera_ru_path": None}, "mera_ru_path", "mera_ru_hub"),
     "data named twice": ({"mera_ru_hub": "org/own"}, "mera_ru_path", "mera_ru_hub"),

@@ -1,4 +1,4 @@
-"""Custom datasets with groups, types that are texts, prompts of their own, and data on the hub; and harmless forms."""
+"""Custom datasets with groups, string types, prompts in the YAML file, hub data, and references in harmless formats."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_rows_without_an_instruction_take_the_prompts_in_turn(tmp_path: Path) ->
 
 
 def test_a_dataset_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its revision; prompts in the YAML file serve rows that have an index, as on disk."""
+    """The revision is used, and prompts in the YAML file fill rows that have an index, as for local data."""
     monkeypatch.delenv("MERA_RU_DATA", raising=False)
     monkeypatch.setenv("MERA_RU_REVISION", "v3")
     rows = [{**row(1, "А"), "instruction": 0}, {**row(2, "В"), "instruction": 1}]
@@ -72,7 +72,7 @@ def test_a_dataset_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert shown == {1: "номер 1", 2: "И номер 2"}
 
 
-# The reference as published; the response; strict and flexible exact match.
+# The published reference, the response, and the strict and flexible exact match.
 FORMS = [
     ("В;лента", "Ответ: В; лента", 0, 1),
     ("В;лента", "Ответ: В;лента", 1, 1),
@@ -85,7 +85,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("published", "response", "strict", "flexible"), FORMS)
 def test_a_unit_in_a_harmless_form(tmp_path: Path, published: str, response: str, strict: int, flexible: int) -> None:
-    """Strict follows the leaderboard's rule on the reference as it is written; flexible understands it."""
+    """`strict-match` compares with the reference exactly as written; `flexible-extract` interprets it."""
     root = data_folder(tmp_path, "russian_regions", [region(1, published, kind=2)])
     found = numbers(run(None, ["russian_regions"], lambda doc, prompt: response, data=root), "russian_regions")
     assert found["exact_match,strict-match"] == found["group_exact_match,strict-match"] == strict

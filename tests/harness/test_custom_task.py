@@ -1,4 +1,4 @@
-"""A user's own dataset as a task: the documented YAML file, every form of answer, lm-eval's own settings."""
+"""A custom dataset as a task: the documented YAML file, every answer format, and lm-eval's own settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.scripted import numbers, reference, run
 
 
 def documented() -> dict[str, str]:
-    """The page's first block in each language."""
+    """Return the first code block of the page in each language."""
     text = text_of(page("custom-datasets"))
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     return dict(reversed(blocks))
@@ -43,7 +43,7 @@ def test_the_documented_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 FORMS: dict[str, tuple[Any, list[tuple[str, str]], dict[str, float]]] = {
-    # the answer's form, (reference, response) pairs, the numbers
+    # the answer format, pairs (reference, response), and the scores
     "a phrase": (
         "phrase",
         [("Снег; Первый снег", "Ответ: первый снег"), ("Река", "Ответ: **река**")],

@@ -1,4 +1,4 @@
-"""Where there is no reference, there is no number."""
+"""Documents without a reference get no score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasoning that the chat template opens at the end of the prompt: a draft in it is no answer, in a run or after it."""
+"""Reasoning that the chat template opens at the end of the prompt: an answer inside it does not count."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the package changes in lm-eval and in the interpreter, and whether lm-eval still needs it.
+"""The changes to lm-eval and the interpreter, and whether lm-eval still needs them.
 
-Each test named `..._still_needs_...` runs lm-eval as it is. If one fails, that patch can go.
+Each test named `..._still_needs_...` runs lm-eval without the change. If the test fails, the change can be removed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PRELUDE = "import os; os.environ['MERA_RU_NO_AUTOLOAD'] = '1'\n"
 
 
 def python(program: str, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a Python in which our tasks are not registered."""
+    """Run a program with a Python in which this package's tasks are not registered."""
     return subprocess.run(
         [sys.executable, "-c", PRELUDE + program, *arguments], capture_output=True, text=True, check=False
     )
 
 
-# --- whether lm-eval still needs them --------------------------------------------------------------------------------
+# --- whether lm-eval still needs the changes --------------------------------------------------------------------------
 
 
 def test_lm_eval_still_needs_the_registration_of_tasks() -> None:
@@ -69,7 +69,7 @@ def test_lm_eval_still_needs_its_arguments_in_sys_argv() -> None:
     assert list(inspect.signature(HarnessCLI.parse_args).parameters) == ["self"]
 
 
-# --- what they do ----------------------------------------------------------------------------------------------------
+# --- the effects of the changes ---------------------------------------------------------------------------------------
 
 STATE = """
 import json, sys

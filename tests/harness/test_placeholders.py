@@ -1,4 +1,4 @@
-"""How a row's inputs fill its instruction in."""
+"""The inputs of a row fill the placeholders in its instruction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.rows import data_folder, riddle
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A task as lm-eval builds it from the YAML."""
+    """Return a task that lm-eval builds from the YAML file."""
     root = data_folder(tmp_path_factory.mktemp("data"), "riddles", [riddle(1)])
     manager = TaskManager(include_defaults=False, include_path=str(yaml_folder()), metadata={"mera_ru_data": str(root)})
     return manager.load(["riddles_closed"])["tasks"]["riddles_closed"]
@@ -60,7 +60,7 @@ def test_only_a_name_of_an_input_is_a_placeholder(task: Any, instruction: str, e
 
 
 def fill(instruction: str, inputs: dict[str, str]) -> str:
-    """The rule, a character at a time."""
+    """Apply the rule for placeholders one character at a time."""
     filled = ""
     at = 0
     while at < len(instruction):

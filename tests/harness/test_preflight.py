@@ -1,4 +1,4 @@
-"""A mistake is reported before the model loads, with the option and the way out."""
+"""A mistake is reported before the model is loaded, with the option and a hint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVER = {"model": "NAME", "base_url": "http://127.0.0.1:9/v1/chat/completions"}
 
 @pytest.fixture
 def check(tmp_path, monkeypatch):
-    """Run the checks as lm-eval's command line would, on two shipped documents' task unless told otherwise."""
+    """Run the checks as lm-eval's command line does, by default for a shipped task with two documents."""
     monkeypatch.chdir(tmp_path)
     for name in ("MERA_RU_DATA", "LM_EVAL_JUDGE_API_BASE", "LM_EVAL_JUDGE_MODEL", "LM_EVAL_JUDGE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -66,7 +66,7 @@ SETTINGS = {
     "samples' index": ({"samples": {"riddles_sample": [0, 60]}}, ["no document 60", "0 to 59"]),
     "negative index": ({"samples": {"riddles_sample": [-1]}}, ["no document -1"]),
     "samples' type": ({"samples": {"riddles_sample": ["1"]}}, ["'1' is not a document number"]),
-    "no samples": ({"samples": {"riddles_sample": []}}, ["empty or not a list"]),
+    "no samples": ({"samples": {"riddles_sample": []}}, ["the list is empty"]),
     "shots": ({"num_fewshot": 99}, ["--num_fewshot 99"]),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Scores depend neither on the documents' order nor on the number of processes."""
+"""Scores depend neither on the order of documents nor on the number of processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.scripted import Answer, numbers, run
 
 
 def right_once(answer: Answer) -> Answer:
-    """A model that is right only when it is asked first: lm-eval pads the shares of processes with asking again."""
+    """A model that is correct only on the first call for a document, because lm-eval repeats requests to pad shares."""
     asked = set()
 
     def once(doc: Mapping[str, Any], prompt: str) -> str | None:

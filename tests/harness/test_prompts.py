@@ -1,4 +1,4 @@
-"""What the model is shown, compared whole."""
+"""Compare complete prompts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.rows import data_folder, enantiosemy, region, riddle
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """One document and three shots of each benchmark."""
+    """Return one document and three shots of each benchmark."""
     data_folder(tmp_path, "enantiosemy", [enantiosemy(1, "")], [enantiosemy(2, "Б"), enantiosemy(3), enantiosemy(4)])
     data_folder(tmp_path, "riddles", [riddle(1, "")], [riddle(2, "Огонь"), riddle(3), riddle(4, "Вода; Река")])
     data_folder(tmp_path, "russian_regions", [region(1, "", kind=3), region(2, "", kind=2)],

@@ -1,4 +1,4 @@
-"""The tasks that rank options, run by `simple_evaluate` with scripted log-likelihoods."""
+"""Run the ranking tasks with `simple_evaluate` and scripted log-likelihoods."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def is_right(doc: Doc, context: str, continuation: str) -> bool:
 
 
 def by_bytes(right: float, wrong: float) -> Value:
-    """A model that gives every byte of a right option one value, and every byte of a wrong one another."""
+    """Create a model that gives every byte of a correct option one value, and every byte of a wrong option another."""
     return lambda doc, context, text: (right if is_right(doc, context, text) else wrong) * len(text.encode())
 
 
@@ -74,7 +74,7 @@ def test_the_groups_have_no_mean(tmp_path: Path) -> None:
     assert not numbers(results, "mera_ru_sample_rank")
 
 
-# --- what the model sees ---------------------------------------------------------------------------------------------
+# --- what the model receives ------------------------------------------------------------------------------------------
 
 ENANTIOSEMY_1 = "Текст 1."
 ENANTIOSEMY_3 = "Текст 3.\n\nЗдесь «одолжить» значит:"
@@ -101,7 +101,7 @@ def test_each_option_is_one_request(tmp_path: Path) -> None:
     asked = requests_of(tmp_path, "riddles_closed_rank")
     assert asked[:2] == [(RIDDLE_1, " Снег"), (RIDDLE_1, " Первый снег")]
     assert len(asked) == (2 + 9) + (1 + 9) * 2
-    assert {text for _, text in asked[2:4]} == {" Мост", " Лампа"}, "the data's own answers come first"
+    assert {text for _, text in asked[2:4]} == {" Мост", " Лампа"}, "answers in the data come first"
 
 
 def test_shots_have_the_form_of_what_follows(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_chat_template_is_used_only_on_demand(tmp_path: Path) -> None:
     assert numbers(scores, "riddles_sample_rank")["bits_per_byte,none"] == pytest.approx(1 / math.log(2))
 
 
-# --- what changes nothing --------------------------------------------------------------------------------------------
+# --- settings without effect ------------------------------------------------------------------------------------------
 
 
 def noise(doc: Doc, context: str, continuation: str) -> float:
@@ -148,7 +148,7 @@ def test_a_limit_leaves_each_document_as_it_is() -> None:
     assert len(samples[0]["doc"]["distractors"]) == 9
 
 
-# --- no number without a reference or a value ------------------------------------------------------------------------
+# --- no score without a reference or a value --------------------------------------------------------------------------
 
 
 def test_documents_without_a_reference_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""A run's settings, and what its logs hold."""
+"""The settings of a run, and the contents of its logs."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_half_a_character_does_not_cost_the_log(tmp_path: Path) -> None:
 def test_no_question_comes_from_lm_evals_cache_of_requests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The cache goes by the task's name, and would put questions of other data and other shots to the model."""
+    """lm-eval's cache is keyed by the task's name, so it would reuse questions from other data and shots."""
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
     asked = []
     for number, seed in ((1, 1), (2, 1), (2, 2)):

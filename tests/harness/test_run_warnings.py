@@ -1,4 +1,4 @@
-"""What is said after a run whose responses show that a setting is wrong."""
+"""Warnings after a run whose responses suggest that a setting is wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.scripted import ScriptedModel, run
 
 
 class Words:
-    """A tokenizer for which each word is a token."""
+    """A tokenizer that returns one token for each word."""
 
     def encode(self, text: str, add_special_tokens: bool) -> list[str]:
         return text.split()

@@ -1,4 +1,4 @@
-"""Every task and group in lm-eval's own evaluation: known responses get their known scores."""
+"""Every task and group in lm-eval's evaluation: known responses get known scores."""
 
 from __future__ import annotations
 

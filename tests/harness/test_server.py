@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server as the model, by the documented command, over real HTTP."""
+"""Run the documented command with an OpenAI-compatible server as the model, over HTTP."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TASKS = ("enantiosemy_sample", "riddles_sample", "russian_regions_sample")
 
 
 def answer_of(doc: Mapping[str, Any], prompt: str = "") -> str | None:
-    """Right in the asked format, right with reasoning and an explanation, wrong, or no text at all, by turns."""
+    """Answer in turn: correct in the required format, correct with reasoning and an explanation, wrong, no text."""
     right = reference(doc)
     return (right, f"<think>Хм.</think>{right}, потому что так.", "Ответ: не знаю", None)[doc["meta"]["id"] % 4]
 
 
 @pytest.fixture(scope="module")
 def known() -> dict[str, Any]:
-    """The results of the same answers without a server, and the document of each prompt."""
+    """Return the results of the same answers without a server, and the document of each prompt."""
     results = run(None, ["mera_ru_sample"], answer_of)
     samples = (sample for task in TASKS for sample in results["samples"][task])
     return {"results": results, "docs": {sample["arguments"][0][0]: sample["doc"] for sample in samples}}
@@ -38,7 +38,7 @@ def known() -> dict[str, Any]:
 def command(
     folder: Path, server: ChatServer, tasks: str = "mera_ru_sample", **model_args: object
 ) -> subprocess.CompletedProcess[str]:
-    """Run the documented command in `folder`, but against this server; further `model_args` stand behind its own."""
+    """Run the documented command in `folder` with this server. Additional `model_args` follow those of the command."""
     [block] = [block for block in blocks(page("servers"), "bash") if "local-chat-completions" in block]
     line = block.replace("\\\n", "")[block.index("mera-ru run") :]
     words = shlex.split(line.replace("http://127.0.0.1:8000/v1/chat/completions", server.url))
@@ -71,7 +71,7 @@ def test_the_documented_command_scores_what_the_server_says(tmp_path: Path, know
         assert numbers(results, task) == pytest.approx(numbers(known["results"], task))
     assert 0 < numbers(results, "mera_ru_sample")["exact_match,strict-match"] < 1
     assert ended.stderr.count("API returned null content") == sum(doc["meta"]["id"] % 4 == 3 for doc in docs.values())
-    # The key goes to the server and nowhere else.
+    # The key is sent to the server and appears nowhere else.
     assert {headers["Authorization"] for headers in server.headers} == {"Bearer sk-of-the-test"}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in files if b"sk-of-the-test" in path.read_bytes()]
@@ -86,7 +86,7 @@ def test_a_server_that_fails_for_good_ends_the_run_and_the_cache_keeps_the_rest(
     with ChatServer(lambda prompt: 500 if prompt == fails else answer_of(docs[prompt]) or "") as server:
         ended = command(tmp_path, server, "riddles_sample", num_concurrent=1, max_retries=2)
     assert ended.returncode != 0
-    assert not list(tmp_path.rglob("results_*.json")), "no number of a run that did not end"
+    assert not list(tmp_path.rglob("results_*.json")), "a run that did not end reports no score"
     done = {request["messages"][-1]["content"] for request in server.requests} - {fails}
     assert done, ended.stderr
     assert (tmp_path / "responses_rank0.db").is_file()

@@ -1,4 +1,4 @@
-"""Which shots the model is shown."""
+"""The shots in the prompts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.rows import Row, data_folder, riddle
 
 
 def shown_riddles(text: str) -> list[str]:
-    """Which riddles a prompt shows, the one to solve last."""
+    """Return the riddles in a prompt. The last one is the riddle to solve."""
     return [line.split()[1].rstrip("?") for line in text.split("\n") if line.startswith("Загадка")]
 
 

@@ -1,4 +1,4 @@
-"""Hugging Face's own OpenAI-compatible server as the model and as the judge, with a tiny random model."""
+"""Use Hugging Face's OpenAI-compatible server as the model and as the judge, with a tiny random model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The server's address, once it answers."""
+    """Start the server, wait until it answers, and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -43,7 +43,7 @@ def server() -> Iterator[str]:
     try:
         before = list(itertools.takewhile(lambda line: "Uvicorn running" not in line, process.stdout))
         assert process.poll() is None, "".join(before)
-        threading.Thread(target=process.stdout.read, daemon=True).start()  # a full pipe would stop the server
+        threading.Thread(target=process.stdout.read, daemon=True).start()  # a full pipe would block the server
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.terminate()
@@ -69,7 +69,7 @@ def test_a_run_and_a_judge_on_its_responses(tmp_path: Path, server: str, model: 
         tmp_path, "judge", "results", XDG_CACHE_HOME=str(tmp_path), LM_EVAL_JUDGE_API_BASE=server,
         LM_EVAL_JUDGE_MODEL=str(model), LM_EVAL_JUDGE_API_KEY="none", LM_EVAL_JUDGE_EXTRA='{"max_tokens": 4}',
     )  # fmt: skip
-    # A random model gives no verdict; the server has answered every question.
+    # A random model gives no verdict, but the server answered every question.
     assert ended.returncode == 1 and "failed: 2" in ended.stderr and "HTTP" not in ended.stderr, ended.stderr
     [judged] = (tmp_path / "results").rglob("judged_[!r]*.jsonl")
     assert all("judge_score" not in json.loads(line) for line in judged.read_text(encoding="utf-8").splitlines())

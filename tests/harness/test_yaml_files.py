@@ -1,4 +1,4 @@
-"""What the YAML files of the tasks say agrees with what the Python modules say."""
+"""The YAML files of the tasks agree with the Python modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts outlive whatever happens to the process, and no damage to their file makes a wrong one."""
+"""Verdicts survive the end of the process, and a damaged file never gives a wrong verdict."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def scores_of(process: subprocess.Popen[str]) -> list[float]:
 
 
 def cached_messages(settings) -> set[str]:
-    """The questions whose verdict is in the cache file."""
+    """Return the questions whose verdicts are in the cache file."""
     prompt = load_prompt(settings)
     messages = [prompt.render(question_for(*document)) for document in many(COUNT)]
     with open_cache(settings, prompt.version) as cache:
@@ -61,7 +61,8 @@ def test_killed_at_any_moment_then_run_again(tmp_path):
             known, asked_before = cached_messages(settings), len(stub.questions)
             stub.holds = lambda _, number, last=asked_before + more: number >= last
             process = start(stub, settings.cache)
-            # So many are answered, and the process waits for replies to as many as it may ask at a time.
+            # This number of questions is answered. The process then waits for as many replies as it may have open at a
+            # time.
             while len(stub.questions) < asked_before + more + CONCURRENCY:
                 assert process.poll() is None, process.communicate()
                 time.sleep(0.002)
@@ -81,7 +82,7 @@ def test_killed_at_any_moment_then_run_again(tmp_path):
 
 @pytest.mark.slow
 def test_two_processes_on_one_cache_agree(tmp_path):
-    """The stub says something else each time it is asked, yet both end with the same verdicts."""
+    """The stub gives a different verdict on each call, but both processes end with the same verdicts."""
 
     def words(message, attempt):
         return json.dumps({"reason": str(attempt), "score": (hashed_score(message) + attempt) % 3})
@@ -92,12 +93,12 @@ def test_two_processes_on_one_cache_agree(tmp_path):
         processes = [start(stub, cache) for _ in range(2)]
         first, second = map(scores_of, processes)
     assert first == second and len(first) == COUNT
-    assert max(Counter(stub.questions).values()) == 2, "both were asking at the same time"
+    assert max(Counter(stub.questions).values()) == 2, "both processes asked at the same time"
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A cache file with all verdicts, as bytes, and those verdicts."""
+    """Return a cache file with all verdicts, as bytes, and these verdicts."""
     folder = tmp_path_factory.mktemp("sound")
     with StubJudge() as stub:
         settings = settings_for(stub, folder)
@@ -106,7 +107,7 @@ def sound(tmp_path_factory):
 
 
 def judge_with(content: bytes, folder: Path) -> list[float | None] | None:
-    """The scores with a cache file of this content; None for a clear error that leaves the file alone."""
+    """Return the scores with a cache file of this content, or None if a clear error leaves the file unchanged."""
     folder.mkdir(exist_ok=True)
     with StubJudge() as stub:
         settings = settings_for(stub, folder)
@@ -121,7 +122,7 @@ def judge_with(content: bytes, folder: Path) -> list[float | None] | None:
 def test_a_cut_file(tmp_path, sound):
     content, scores = sound
     results = [judge_with(content[: len(content) * part // 8], tmp_path / str(part)) for part in range(9)]
-    assert results[0] == results[8] == scores, "an empty file is a new one"
+    assert results[0] == results[8] == scores, "an empty file counts as a new one"
     assert all(result in (None, scores) for result in results) and None in results
 
 
@@ -203,7 +204,7 @@ def test_what_is_kept(tmp_path):
 
 @pytest.mark.parametrize("action", ["get", "put"])
 def test_a_cache_that_fails_during_the_work_costs_no_verdict(tmp_path, monkeypatch, caplog, action):
-    """A disk that fills up, for instance; stood in for at the one door to SQLite."""
+    """Simulate a failing disk, for example a full one, at the only call to SQLite."""
     working = getattr(VerdictCache, action)
     calls = []
 

@@ -1,4 +1,4 @@
-"""What counts as a verdict in the judge's words, and what as a chat completion in a server's."""
+"""The messages that count as verdicts, and the replies that count as chat completions."""
 
 from __future__ import annotations
 

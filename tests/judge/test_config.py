@@ -1,4 +1,4 @@
-"""The judge's settings from the environment: what is read, and what each mistake's message names."""
+"""The judge's settings from the environment, and the message for each mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge that fails, in each way: what is lost, what is not, and what is known before the run."""
+"""Failures of the judge: what is lost, what is kept, and what is detected before the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_one_question_more_for_an_unreadable_verdict(tmp_path):
     with StubJudge(words=words) as stub:
         verdicts = judge([wrong(1)], settings_for(stub, tmp_path))
     assert (scores(verdicts), len(stub.questions)) == ([1.0], 2)
-    assert verdicts[0].verdict.prompt_tokens == 200, "the tokens of both are counted"
+    assert verdicts[0].verdict.prompt_tokens == 200, "the tokens of both replies are counted"
 
 
 def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplog):
@@ -33,7 +33,7 @@ def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplo
 
 
 def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
-    """Exact matches count without a question, and alone they would make a perfect score."""
+    """Exact matches need no question. Alone, they would give a perfect score."""
     documents = [riddle(1, "Ответ: лук"), riddle(2, ""), wrong(3), wrong(4)]
 
     def words(message, attempt):
@@ -46,12 +46,12 @@ def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
         readable = True
         assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0]
     with StubJudge(words=lambda message, attempt: "Не знаю.") as stub:
-        assert scores(judge(documents[:2], settings_for(stub, tmp_path))) == [1.0, 0.0], "none was asked"
-        assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0], "one is cached"
+        assert scores(judge(documents[:2], settings_for(stub, tmp_path))) == [1.0, 0.0], "no question was sent"
+        assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0], "one verdict is cached"
 
 
 def test_faults_change_no_verdict(tmp_path):
-    """With 30% of replies failing, in every way by turns, all verdicts arrive, and are those of a sound server."""
+    """If 30% of replies fail in various ways, all verdicts still arrive and equal those of a server without faults."""
     documents = many(120)
     maker = random.Random(7)
     plan: dict[str, list[str | None]] = {}
@@ -60,7 +60,8 @@ def test_faults_change_no_verdict(tmp_path):
         if "Зимой и летом" in message:
             return None
         faulty = plan.setdefault(message, [maker.choice(FAULTS) if maker.random() < 0.3 else None for _ in range(50)])
-        # A score off the scale is the judge's fault and asked about once more, in other words; that must be answered.
+        # A score outside the scale is the judge's error. The question is asked a second time with other words, and this
+        # request must succeed.
         return None if faulty[attempt] == "off scale" and "Твой прошлый ответ" in message else faulty[attempt]
 
     with StubJudge(faults=faults) as stub:
@@ -84,7 +85,7 @@ def test_each_fault_is_passing(tmp_path, fault):
 
 
 def test_a_server_that_dies_half_way(tmp_path, caplog):
-    """The run ends: what was judged counts, what was not is missing and counted, and is all that a rerun asks for."""
+    """The run completes. Existing verdicts count, missing ones are reported, and a rerun asks only for them."""
     documents = many(60)
 
     def faults(message, attempt):
@@ -94,7 +95,7 @@ def test_a_server_that_dies_half_way(tmp_path, caplog):
     with StubJudge(faults=faults) as stub, caplog.at_level(logging.INFO, "lm_eval"):
         first = judge(documents, settings_for(stub, tmp_path, **settings))
     assert scores(first).count(None) == 30
-    assert len(stub.questions) <= 30 + 2 * 3 * 4, "a dead server is not asked all the rest"
+    assert len(stub.questions) <= 30 + 2 * 3 * 4, "the remaining questions are not sent to a dead server"
     assert "failed: 30" in caplog.text and "30 of 60 documents have no judge verdict" in caplog.text
     with StubJudge() as stub:
         second = judge(documents, settings_for(stub, tmp_path, **settings))
@@ -161,5 +162,5 @@ def test_a_reply_without_an_end_costs_its_verdict_and_little_memory(tmp_path, mo
     with StubJudge(faults=faults) as stub:
         judgements = judge([wrong(1)], settings_for(stub, tmp_path, retries=1))
         assert scores(judgements) == [None]
-        # What the client took, and what the buffers of the connection hold.
+        # The bytes that the client read, and those in the buffers of the connection.
         assert stub.flooded < 1 << 28

@@ -1,4 +1,4 @@
-"""The judge inside real runs of lm-eval, and the same numbers after the run."""
+"""The judge in real runs of lm-eval gives the same scores during and after the run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def configure(monkeypatch, tmp_path):
 
 
 def answer(doc, prompt):
-    """Every third right, every ninth empty, the others for the judge to say."""
+    """Every third answer is correct and every ninth is empty. The judge decides on the others."""
     number = doc["meta"]["id"]
     if number % 9 == 2:
         return ""
@@ -57,7 +57,9 @@ def judged_metrics(results, task):
 
 
 def by_hand(results, stub, task):
-    """The mean verdict, and the share of groups in which the judge gave all 1, from the samples and the script."""
+    """Return the mean verdict and the share of groups with the verdict 1 for all documents, from the samples and the
+    script.
+    """
     said = {}
     for message in stub.questions:
         answer = message.partition("<<<ОТВЕТ МОДЕЛИ")[2].split("\n")[1]
@@ -74,7 +76,7 @@ def by_hand(results, stub, task):
         elif not shown:
             score = 0.0
         else:
-            # Brackets of the data are others in a question, so that its marks cannot be imitated.
+            # A question contains other brackets than the data, so that the data cannot imitate the marks.
             prompt = sample["arguments"]["gen_args_0"]["arg_0"].translate(str.maketrans("<>[]", "‹›()"))
             score = said[prompt.strip(), shown]
         scores.append(score)
@@ -91,7 +93,7 @@ def test_the_harness_the_command_and_the_hand_agree(tmp_path, data, configure, t
         configure(stub)
         results = run(output, tasks, answer, data=data)
         asked = len(stub.questions)
-        # Another cache, so that the command asks for itself.
+        # Another cache, so that the command sends its own requests.
         configure(stub, CACHE=str(tmp_path / "second.sqlite"))
         before = {file: file.read_bytes() for file in output.rglob("*.json*")}
         called = CliRunner().invoke(app, ["judge", str(output)])
@@ -160,7 +162,7 @@ def test_an_unusable_judge_stops_the_run_before_the_model(data, configure, fault
 
 
 def test_missing_verdicts_lose_no_response_and_no_number(data, configure, caplog):
-    """The judge answers everything but one document's question: that one and its group are left out, and counted."""
+    """The judge answers every question but one. That document and its group are excluded and reported."""
     one = "Ответ: затрудняюсь 7"
 
     def faults(message, attempt):
@@ -192,7 +194,7 @@ def test_a_judge_that_is_gone_after_the_generation(data, configure, caplog, monk
 
 
 def test_a_process_without_a_verdict_does_not_lose_the_run_of_all(monkeypatch, configure, tmp_path):
-    """lm-eval expects the same metrics of each process, so one must not lack them; the number is then NaN, not a 0."""
+    """lm-eval expects the same metrics from each process, so a process without a verdict reports NaN, not 0."""
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("LM_EVAL_JUDGE_API_BASE", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "judge")
@@ -232,7 +234,7 @@ def test_judging_again_costs_nothing_and_changes_nothing(tmp_path, data, configu
         assert files_of(output) == files
         configure(stub, MODEL="second")
         CliRunner().invoke(app, ["judge", str(output)])
-    assert files.items() < files_of(output).items(), "another judge's files lie beside them"
+    assert files.items() < files_of(output).items(), "the files of the other judge are kept"
 
 
 def test_judging_goes_on_where_it_stopped(tmp_path, data, configure):

@@ -1,4 +1,4 @@
-"""With 30% of replies failing in 13 ways, a verdict is that of a sound server or counted as missing."""
+"""If 30% of replies fail in 13 ways, every verdict equals that of a server without faults or is reported as missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.usefixtures("quick_backoff"), pytest.mark.slow]
 
 
 class Faulty:
-    """Answers 30% of requests with a fault; the same seed gives the same faults."""
+    """Return a fault for 30% of requests. The same seed gives the same faults."""
 
     def __init__(self, seed: int) -> None:
         self.random, self.used = random.Random(seed), Counter[str]()
@@ -40,7 +40,7 @@ def environment(monkeypatch, stub, folder):
 
 
 def compared(sound: dict[int, object], faulty: dict[int, object], used: Counter[str], where: str) -> None:
-    """Check two sets of verdicts by document, in which None is a missing one."""
+    """Compare two sets of verdicts by document. None stands for a missing verdict."""
     missing = sum(faulty[doc] is None for doc in sound)
     wrong = [doc for doc in sound if faulty[doc] not in (None, sound[doc])]
     counted = f"{sum(used.values())} faults of {len(used)} kinds, {missing} missing, {len(wrong)} wrong"

@@ -1,4 +1,6 @@
-"""Two `mera-ru judge` on one log ask each question once; a killed one blocks no other and leaves nothing half."""
+"""Two `mera-ru judge` processes on one log ask each question once. A killed process neither blocks others nor leaves
+partial files.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture
 def start(results, tmp_path):
-    """Start `mera-ru judge` on one log, with one cache."""
+    """Start `mera-ru judge` on one log with one cache."""
     shutil.copytree(results, tmp_path / "results")
 
     def started(stub: StubJudge, code: str = START, *arguments: object) -> subprocess.Popen[str]:

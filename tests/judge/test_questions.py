@@ -1,4 +1,4 @@
-"""The judge's prompt keeps its structure whatever the data say."""
+"""The judge's prompt keeps its structure whatever the data contain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def prompt(path: Path | None = None):
 
 
 def blocks_and_frame(text: str) -> tuple[dict[str, str], str]:
-    """The data blocks by name, and what stands around them with the marks' code taken out."""
+    """Return the data blocks by name, and the text around them without the code in the marks."""
     blocks = {match["name"]: match["data"] for match in BLOCK.finditer(text)}
     codes = {match["code"] for match in BLOCK.finditer(text)}
     frame = BLOCK.sub("[]", text)

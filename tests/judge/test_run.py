@@ -1,4 +1,4 @@
-"""All questions of a task: which are asked, how, and what becomes of those that fail."""
+"""The questions of a task: which are asked, how they are asked, and how failures are handled."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_fewest_questions(tmp_path, document, score, source, changes):
         verdicts = judge([document], settings_for(stub, tmp_path, **changes))
     assert [(verdict.score, verdict.source) for verdict in verdicts] == [(score, source)]
     assert len(stub.questions) == (source == "asked")
-    assert bool(stub.messages) == bool(stub.questions), "without a question not even a test question"
+    assert bool(stub.messages) == bool(stub.questions), "without a question, no test question is sent"
 
 
 def test_one_question_holds_all_accepted_answers_and_twins_share_one(tmp_path):
@@ -159,7 +159,7 @@ def test_inside_a_running_event_loop(tmp_path):
 
 
 def test_no_key_is_written_anywhere(tmp_path, caplog, capfd):
-    """Servers repeat keys in their errors, and a judge could in its words."""
+    """Servers repeat keys in error messages, and a judge could repeat them in its text."""
     reply = json.dumps({"reason": f"ключ {KEY}", "score": 1})
     with caplog.at_level(logging.DEBUG):
         with StubJudge(key="another") as stub, pytest.raises(JudgeError) as error:
@@ -178,7 +178,7 @@ def test_no_key_is_written_anywhere(tmp_path, caplog, capfd):
 
 @pytest.mark.parametrize("key", ["0", "2", "none", "score", "reason", KEY])
 def test_the_key_changes_no_verdict_whatever_it_is(tmp_path, key):
-    """A server without keys takes any, and the message that asks for one says so."""
+    """A server without keys accepts any key, and the message that asks for a key says so."""
     with StubJudge() as stub:
         settings = settings_for(stub, tmp_path)
         expected = judge(many(12), settings)

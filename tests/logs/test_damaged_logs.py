@@ -1,7 +1,7 @@
-"""No command takes a wrong number from a damaged log without a mark.
+"""No command takes a wrong number from a damaged log without marking it.
 
-Every number that a command shows must equal that of the undamaged logs, be marked as from an incomplete log, or be
-absent, with an issue that says why.
+Every number that a command shows must equal that of the undamaged logs, be marked as incomplete, or be absent with an
+issue that gives the reason.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tests.support.synthetic import write_data
 TASK, OTHER = "russian_regions", "riddles_closed"
 MODELS = {"org/one": 0.3, "org/two": 0.7}
 
-# A number that a command shows, by what it is of; and whether it is marked.
+# A number that a command shows, by its measure, and whether the number is marked.
 Shown = Mapping[tuple[str, ...], tuple[float, bool]]
 Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of two models over two tasks."""
+    """Run two models on two tasks."""
     folder = tmp_path_factory.mktemp("damage") / "results"
     data = write_data(folder.parent / "data", rows_per_type=20)
     for model, skill in MODELS.items():
@@ -49,7 +49,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory):
-    """The environment of a judge that gives the same verdict on the same question."""
+    """Return the environment of a judge that gives the same verdict on the same question."""
     with StubJudge() as stub:
         cache = tmp_path_factory.mktemp("judge") / "judge.sqlite"
         names = {"API_BASE": stub.url, "MODEL": "stub", "API_KEY": "sentinel-key-5f1e", "CACHE": str(cache)}
@@ -57,7 +57,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory):
 
 
 class Logs:
-    """Copies of the runs, in which the log of the first model on TASK is damaged."""
+    """Copy the runs. A test damages the log of the first model on TASK."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,19 +65,19 @@ class Logs:
         self.results = next((folder / "org__one").glob("results_*.json"))
 
     def of(self, model: str, task: str) -> Path:
-        """The sample log of a model and task."""
+        """Return the sample log of a model and task."""
         return next((self.folder / model).glob(f"samples_{task}_*.jsonl"))
 
     def lines(self) -> list[bytes]:
-        """The log's lines."""
+        """Return the lines of the log."""
         return self.log.read_bytes().splitlines(keepends=True)
 
     def write(self, lines: list[bytes]) -> None:
-        """Replace the log's lines."""
+        """Replace the lines of the log."""
         self.log.write_bytes(b"".join(lines))
 
     def edit(self, change: Callable[[Rows], Rows | None]) -> None:
-        """Change the log's rows, in place or by returning others."""
+        """Change the rows of the log, in place or by returning other rows."""
         rows = [json.loads(line) for line in self.lines()]
         rows = change(rows) or rows
         self.write([json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows])
@@ -90,12 +90,12 @@ class Logs:
 
 
 def score(logs: Logs) -> tuple[Shown, str]:
-    """What `mera-ru score` shows and says."""
+    """Return the numbers and messages of `mera-ru score`."""
     return _sidecar(CliRunner().invoke(app, ["score", str(logs.folder)]), logs, "scored_results_*.json")
 
 
 def judge(logs: Logs, environment: Mapping[str, str]) -> tuple[Shown, str]:
-    """What `mera-ru judge` shows and says."""
+    """Return the numbers and messages of `mera-ru judge`."""
     return _sidecar(CliRunner(env=environment).invoke(app, ["judge", str(logs.folder)]), logs, "judged_results_*.json")
 
 
@@ -108,14 +108,14 @@ def _sidecar(called: Any, logs: Logs, pattern: str) -> tuple[Shown, str]:
             marked = numbers["alias"].endswith(INCOMPLETE_MARK)
             for name, value in numbers.items():
                 if "," in name and "_stderr" not in name:
-                    assert numbers["alias"] in called.stdout, "the table is marked too"
+                    assert numbers["alias"] in called.stdout, "the table is marked as well"
                     shown[content["model_name"], task, name] = value, marked
     notes = [line for line in called.stdout.splitlines() if line.startswith("Note: ")]
     return shown, "\n".join([called.stderr, str(called.exception or ""), *notes]).strip()
 
 
 def compare(logs: Logs) -> tuple[Shown, str]:
-    """What `mera-ru compare` and its report show and say."""
+    """Return the numbers and messages of `mera-ru compare` and its report."""
     try:
         comparison = compare_runs([logs.folder])
     except RunError as error:
@@ -139,9 +139,9 @@ def compare(logs: Logs) -> tuple[Shown, str]:
 
 
 def submit(logs: Logs) -> tuple[Shown, str]:
-    """The responses that `mera-ru submit --partial` would pack, and what it says.
+    """Return the responses that `mera-ru submit --partial` would pack, and its messages.
 
-    The data are too small for the leaderboard, which is why all of it is partial.
+    The data are smaller than the leaderboard's, so every submission is partial.
     """
     try:
         draft = prepare(find_logs([logs.folder]), model="org/one")
@@ -157,14 +157,14 @@ def submit(logs: Logs) -> tuple[Shown, str]:
 
 
 def check(shown: Shown, said: str, sound: Shown, damage: str) -> None:
-    """Hold what a command shows of damaged logs against what it shows of sound ones."""
+    """Compare a command's output for damaged logs with its output for undamaged logs."""
     for name, (value, marked) in shown.items():
         if not marked:
-            # A model without a results file goes by the name of its folder.
+            # A model without a results file is named after its folder.
             wanted = sound.get(name) or sound[(name[0].replace("__", "/"), *name[1:])]
             assert value == pytest.approx(wanted[0], abs=1e-12, nan_ok=True), (damage, name)
     if shown.keys() != sound.keys():
-        assert said, (damage, "numbers are absent, and nothing says why")
+        assert said, (damage, "numbers are absent without a reason")
 
 
 def _of_other_model(logs: Logs) -> Rows:
@@ -280,7 +280,7 @@ DAMAGES: dict[str, Callable[[Logs], object]] = {
 
 @pytest.fixture(scope="module")
 def sound(results, environment, tmp_path_factory) -> dict[str, Shown]:
-    """What each command shows of the undamaged logs."""
+    """Return the output of each command for the undamaged logs."""
     logs = Logs(Path(shutil.copytree(results, tmp_path_factory.mktemp("sound") / "results")))
     shown = {"compare": compare(logs)[0], "submit": submit(logs)[0]}
     shown |= {"score": score(logs)[0], "judge": judge(logs, environment)[0]}
@@ -305,7 +305,7 @@ def test_no_wrong_number_without_a_mark(damage, results, environment, sound, tmp
 
 @st.composite
 def edits(draw: st.DrawFn) -> Callable[[Rows, Rows], Rows]:
-    """A random damage: rows of a log and of another model's log become other rows."""
+    """Draw random damage: rows of this log and of another model's log replace rows."""
     kind = draw(st.sampled_from(["drop", "double", "swap", "cut", "append", "replace", "edit", "rename"]))
     one, two = draw(st.integers(0, 119)), draw(st.integers(0, 119))
     low, high = min(one, two), max(one, two)

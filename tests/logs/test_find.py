@@ -1,4 +1,4 @@
-"""lm-eval's logs, found and read, whole and broken."""
+"""Find and read lm-eval's logs, complete and damaged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory, data):
-    """Two runs of one model, the first predict-only; the model's name is a path that leads out."""
+    """Run a model twice, first with predict-only. The model's name is a path that leads out of the folder."""
     output = tmp_path_factory.mktemp("outer") / "results"
     for predict_only in (True, False):
         run(output, TASKS, data=data, model="../..//evil [b]\\name", predict_only=predict_only)

@@ -1,4 +1,4 @@
-"""Logs under changed names, with a byte order mark, and strict JSON in what is written."""
+"""Renamed logs, logs with a byte order mark, and strict JSON in written files."""
 
 from __future__ import annotations
 

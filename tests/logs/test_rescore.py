@@ -1,4 +1,4 @@
-"""`mera-ru score`: the numbers of the harness, from its logs alone."""
+"""`mera-ru score` computes the scores of the harness from its logs alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASKS = ["enantiosemy", "riddles_closed", "russian_regions"]
 
 
 def answer(doc, prompt):
-    """Right by turns, in the required form and in others."""
+    """Every second answer is correct, in the required format and in others."""
     right = reference(doc)
     forms = [right, right.lower(), f"<think>Хм</think>**{right}**", "Ответ: не знаю", ""]
     return forms[doc["meta"]["id"] % len(forms)]
@@ -82,12 +82,12 @@ def test_answers_that_arrive_later(tmp_path, settings):
     run(output, TASKS, lambda doc, prompt: "Ответ: А", data=closed, **settings)
     without = score(output)
     assert isinstance(without.exception, DataError) and "--data DIR" in str(without.exception)
-    assert not list(output.rglob("scored_*")), "without a number nothing is written"
+    assert not list(output.rglob("scored_*")), "nothing is written without a score"
     called = score(output, "--data", answered)
     assert called.exit_code == 0, called.output
     for task in TASKS:
         assert numbers(scored_results(output), task) == pytest.approx(numbers(expected, task))
-    assert not list(output.rglob("*.before-*")), "answers add scores and take none back"
+    assert not list(output.rglob("*.before-*")), "answers add scores and remove none"
 
 
 def test_some_answers_are_missing(tmp_path):
@@ -112,7 +112,7 @@ def test_data_named_for_the_shipped_data(tmp_path):
 
 def test_a_folder_that_is_closed_is_named_before_the_work(tmp_path, monkeypatch):
     run(tmp_path / "results", ["riddles_sample"], limit=1)
-    # Tests may run as root, to whom nothing is closed.
+    # Tests may run as root, which has all permissions.
     monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
     assert isinstance(score(tmp_path / "results").exception, OutputError)
 
@@ -185,7 +185,7 @@ def test_a_log_that_is_the_runs_own_needs_no_scoring_again(tmp_path, task):
     whole, results = log.file.read_bytes(), log.run.results_file.read_bytes()
     rows = [json.loads(line) for line in whole.splitlines()]
     right, wrong = (next(row for row in rows if row["exact_match"] == one) for one in (1, 0))
-    right["exact_match"], wrong["exact_match"] = 0, 1  # the mean stays
+    right["exact_match"], wrong["exact_match"] = 0, 1  # the mean does not change
     log.file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert found() == (False, ["response-contradicts-score"])
     # A log of an older version of this package has no digest.

@@ -1,4 +1,4 @@
-"""The benchmarks still run: each can be imported, and the smallest size goes through all steps of the one of scale."""
+"""Each benchmark can be imported, and the benchmark of scale completes all steps at the smallest size."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def test_all_steps_of_the_smallest_size(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_process_is_measured_by_itself() -> None:
     hungry = bytearray(200 * 2**20)
-    hungry[::4096] = b"x" * len(hungry[::4096])  # until it is written to, memory is only promised
+    hungry[::4096] = b"x" * len(hungry[::4096])  # the system allocates memory only when it is written
     ended = _processes.measured([sys.executable, "-c", "print('said')"])
     assert ended.output.strip() == "said"
-    assert 0 < ended.mebibytes < 150, "the memory of the process that started it is counted too"
+    assert 0 < ended.mebibytes < 150, "memory of the parent process is counted as well"
     with pytest.raises(RuntimeError, match=r"status 3.*why"):
         _processes.measured([sys.executable, "-c", "import sys; print('why'); sys.exit(3)"])
 

@@ -1,4 +1,4 @@
-"""`make demo`: its baseline can be run, its commands are those it prints, and nothing is overwritten."""
+"""`make demo`: the baseline can be run, the printed commands are the ones that run, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.environments import REPOSITORY
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs make and a POSIX shell")
 
-# Each writes its name and arguments into a log; `mera-ru` makes the file that it is to write, `python` names a folder.
+# Each stub logs its name and arguments. `mera-ru` also creates its output file, and `python` prints a folder.
 STUB = """#!/bin/sh
 echo "$(basename "$0") $*" >> calls
 case "$(basename "$0")" in
@@ -35,7 +35,7 @@ esac
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A folder in which `make demo` finds its environment ready, with stubs for programs."""
+    """Return a folder in which `make demo` finds a complete environment, with stubs for the programs."""
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(REPOSITORY / name, tmp_path)
     programs = tmp_path / ".venv" / "bin"
@@ -114,7 +114,7 @@ def test_the_baseline_is_made_once_and_writes(tmp_path: Path, monkeypatch: pytes
     torch.manual_seed(7)
     demo_models.save_random(tmp_path / "again")
     for name in ("model.safetensors", "tokenizer.json"):
-        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes(), "it comes from a seed"
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes(), "only the seed matters"
     tokenizer = AutoTokenizer.from_pretrained(folder)
     text = "Сыплет «снег»?\nОтвет: ё😀"
     tokens = tokenizer(text, return_tensors="pt")["input_ids"]

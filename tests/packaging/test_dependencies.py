@@ -1,4 +1,4 @@
-"""What pyproject.toml declares is what the package imports, and its lower bounds are those that are tested."""
+"""pyproject.toml declares the packages that are imported, and its lower bounds are tested."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from packaging.version import Version
 from tests.support.documents import REPOSITORY
 
 PACKAGE = REPOSITORY / "mera_ru_tasks"
-# Which extras a part of the package may import, besides the core's dependencies.
+# The extras that a part of the package may import, in addition to the core's dependencies.
 EXTRAS = {"judge": ("judge",), "compare/html": ("report",), "harness/task": ("hf",)}
 
 
 def declared(extra: str | None = None) -> list[Requirement]:
-    """The dependencies of the core, or of one extra."""
+    """Return the dependencies of the core or of one extra."""
     tomllib = pytest.importorskip("tomllib", reason="Python 3.10 cannot read pyproject.toml")
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return list(map(Requirement, project["optional-dependencies"][extra] if extra else project["dependencies"]))
 
 
 def names(requirements: list[Requirement]) -> set[str]:
-    """What the requirements bring: themselves, and what lm-eval promises for the extras of it that they ask for."""
+    """Return the requirements and those that lm-eval guarantees for its extras in them."""
     promised = [Requirement(text) for text in requires("lm_eval") or ()]
     brought = {canonicalize_name(requirement.name) for requirement in requirements}
     for requirement in requirements:
@@ -43,13 +43,13 @@ def names(requirements: list[Requirement]) -> set[str]:
 
 @functools.cache
 def distributions() -> Mapping[str, list[str]]:
-    """The distributions that bring each top-level module; finding them reads the records of all that is installed."""
+    """Map each top-level module to its distributions. This reads the metadata of all installed packages."""
     return packages_distributions()
 
 
 @functools.cache
 def imported(file: Path) -> set[str]:
-    """The distributions that a file imports, anywhere in it."""
+    """Return the distributions that a file imports at any level."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -58,12 +58,12 @@ def imported(file: Path) -> set[str]:
             found.add((node.module or "").partition(".")[0])
     others = found - set(sys.stdlib_module_names) - {"mera_ru_tasks"}
     known = distributions()
-    # A module that is not installed here is taken for a distribution of the same name.
+    # A module that is not installed is assumed to belong to a distribution with the same name.
     return {canonicalize_name(known.get(name, [name])[0]) for name in others}
 
 
 def part_of(file: Path) -> str:
-    """The part with an extra that a file belongs to; empty if there is none."""
+    """Return the part of the package with an extra to which a file belongs, or an empty string."""
     name = file.relative_to(PACKAGE).as_posix()
     return next((part for part in EXTRAS if name.startswith(part)), "")
 

@@ -1,4 +1,4 @@
-"""After `pip install` stock lm-eval knows the tasks: tried in environments of their own, with a real Python start."""
+"""After `pip install`, unmodified lm-eval finds the tasks. Each test starts Python in a separate environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TASKS = "enantiosemy,riddles_closed,russian_regions"
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory, wheel: Path, lean_lm_eval: Path) -> Environment:
-    """The wheel installed beside an lm-eval that has one task of its own."""
+    """Install the wheel and an lm-eval that has one task."""
     made = make_environment(tmp_path_factory.mktemp("environment") / "venv", "wheel", lean_lm_eval)
     made.install(str(wheel))
     return made
@@ -33,13 +33,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory, wheel: Path, lean_lm_e
 
 @pytest.fixture(scope="module")
 def own_task(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's folder with a task of the same name as one of ours."""
+    """Write a user's folder with a task that has the same name as one of this package."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "own.yaml").write_text("task: riddles_closed\ndataset_path: own\n")
     return folder
 
 
-# --- the wheel -------------------------------------------------------------------------------------------------------
+# --- the wheel --------------------------------------------------------------------------------------------------------
 
 
 def test_the_wheel_holds_all_that_the_package_needs(wheel: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_wheel_has_licence_and_command(wheel: Path) -> None:
     )
 
 
-# --- finding the tasks -----------------------------------------------------------------------------------------------
+# --- how the tasks are found ------------------------------------------------------------------------------------------
 
 ASK = """
 import json, logging, sys
@@ -94,11 +94,11 @@ print(json.dumps({"started": started, "reports": reports}))
 
 
 def ask(environment: Environment, *arguments: dict[str, Any], **variables: str) -> list[dict[str, Any]]:
-    """What a fresh Python's TaskManagers, made with these arguments, know and say."""
+    """Return the tasks and messages of TaskManagers that a new Python process creates with these arguments."""
     ended = environment.run("-c", ASK, json.dumps(arguments), **variables)
     assert ended.returncode == 0, ended.stderr
     answer = json.loads(ended.stdout.splitlines()[-1])
-    assert answer["started"] == [], "a Python start alone imports nothing of ours"
+    assert answer["started"] == [], "starting Python imports nothing of this package"
     reports: list[dict[str, Any]] = answer["reports"]
     return reports
 
@@ -117,7 +117,7 @@ def test_lm_eval_finds_the_tasks_and_a_users_own_come_first(environment: Environ
     assert {"enantiosemy", "riddles_open", "russian_regions_sample_prefill", "mera_ru", "mera_ru_tasks"} <= set(
         plain["all"]
     )
-    assert "arc_easy" in plain["all"], "lm-eval's own tasks are there too"
+    assert "arc_easy" in plain["all"], "lm-eval's own tasks also exist"
     assert plain["where"] == str(ours / "riddles" / "riddles_closed.yaml")
     assert (plain["warnings"], plain["include_path"]) == ([], None)
 
@@ -130,7 +130,7 @@ def test_lm_eval_finds_the_tasks_and_a_users_own_come_first(environment: Environ
         ]
     assert (own["include_path"], listed["include_path"]) == (str(own_task), [str(own_task)])
 
-    assert alone["all"] == [], "who asks for no defaults gets none"
+    assert alone["all"] == [], "without the defaults, there are no tasks"
     assert own_alone["all"] == ["riddles_closed"]
 
     assert set(doubled["all"]) == set(plain["all"])
@@ -151,7 +151,8 @@ def test_the_plain_alternative_to_the_hook(environment: Environment) -> None:
 @pytest.mark.parametrize(("setting", "on"), [("1", False), ("true", False), ("0", True), ("", True), (None, True)])
 def test_a_variable_turns_the_hook_off(monkeypatch: pytest.MonkeyPatch, setting: str | None, on: bool) -> None:
     monkeypatch.delenv("MERA_RU_NO_AUTOLOAD", raising=False)
-    monkeypatch.delitem(sys.modules, "mera_ru_tasks")  # the hook does not import it; an import counts more than it
+    # The hook does not import the package, but an explicit import would override the variable.
+    monkeypatch.delitem(sys.modules, "mera_ru_tasks")
     if setting is not None:
         monkeypatch.setenv("MERA_RU_NO_AUTOLOAD", setting)
     assert (find_spec("lm_eval.tasks", lm_eval.__path__, None) is not None) == on
@@ -176,7 +177,7 @@ def test_an_editable_installation_of_ours_registers_too(tmp_path: Path, lean_lm_
     assert report["warnings"] == []
 
 
-# --- harmless where it has nothing to do -----------------------------------------------------------------------------
+# --- no effect on anything else ---------------------------------------------------------------------------------------
 
 
 def silent(environment: Environment, program: str) -> None:
@@ -218,7 +219,7 @@ def test_uninstalling_leaves_nothing(tmp_path: Path, wheel: Path, lean_lm_eval: 
     assert not (environment.root / "bin" / "mera-ru").exists()
 
 
-# --- lm-eval's command line ------------------------------------------------------------------------------------------
+# --- lm-eval's command line -------------------------------------------------------------------------------------------
 
 
 def lm_eval_command(environment: Environment, *arguments: str, cwd: Path | None = None, **variables: str) -> Any:
@@ -297,7 +298,7 @@ def test_only_our_errors_end_without_a_traceback(
     assert ("Traceback" in ended.stderr) == traceback
 
 
-# --- other ways of installing ----------------------------------------------------------------------------------------
+# --- other ways of installing -----------------------------------------------------------------------------------------
 
 FROM_A_FOLDER = """
 import sys
@@ -309,7 +310,9 @@ print([{"enantiosemy", "arc_easy"} & set(TaskManager(include_defaults=kept).all_
 
 
 def test_an_import_registers_the_tasks_of_a_folder_on_the_path(tmp_path: Path, wheel: Path, lean_lm_eval: Path) -> None:
-    """As with `pip install --target`, and in a notebook whose kernel was started before the installation."""
+    """Registration also works with `pip install --target`, and in a notebook whose kernel was started before the
+    installation.
+    """
     environment = make_environment(tmp_path / "venv", "wheel", lean_lm_eval)
     environment.pip("install", "--no-deps", "--no-index", "--target", str(tmp_path / "packages"), str(wheel))
     ended = environment.run("-c", FROM_A_FOLDER, PYTHONPATH=str(tmp_path / "packages"))
@@ -319,7 +322,7 @@ def test_an_import_registers_the_tasks_of_a_folder_on_the_path(tmp_path: Path, w
 
 
 def test_a_folder_named_like_the_task_does_not_hide_it(environment: Environment, tmp_path: Path) -> None:
-    """lm-eval 0.4.12 takes a single name for a folder of tasks."""
+    """lm-eval 0.4.12 interprets a single name as a folder of tasks."""
     data_folder(tmp_path, "riddles_closed", [riddle(1)])
     arguments = ("--model", "dummy", "--tasks", "riddles_closed", "--limit", "1")
     ended = environment.run("-m", "lm_eval", *arguments, cwd=tmp_path, MERA_RU_DATA=str(tmp_path))

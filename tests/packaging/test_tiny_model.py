@@ -1,4 +1,4 @@
-"""A transformers model through lm-eval, from an installed wheel: a random GPT-NeoX, the architecture of Pythia."""
+"""Run a transformers model from an installed wheel: a random GPT-NeoX, the architecture of Pythia."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_command_line_ends_in_table_and_logs(
     assert ended.returncode == 0, ended.stderr
     table = [line.split("|")[1].strip(" -") for line in ended.stdout.splitlines() if line.startswith("|")]
     assert {"mera_ru_sample_prefill", "enantiosemy_sample_prefill", "riddles_sample_prefill"} <= set(table)
-    assert "overrides existing task" not in ended.stderr, "a task of lm-eval's own has one of our names"
+    assert "overrides existing task" not in ended.stderr, "a task of lm-eval has the name of one of ours"
     logs = {path.name.rpartition("_")[0]: path for path in tmp_path.rglob("samples_*.jsonl")}
     assert logs.keys() == {f"samples_{name}_sample_prefill" for name in ("enantiosemy", "riddles", "russian_regions")}
     for path in logs.values():
@@ -59,10 +59,10 @@ def test_the_command_line_ends_in_table_and_logs(
 
 
 class Counting(HFLM):
-    """The transformers backend, counting the tokens that it generates.
+    """The transformers backend, which counts the tokens that it generates.
 
     Attributes:
-        generated: how many, over all calls.
+        generated: the number of tokens over all calls.
     """
 
     generated = 0
@@ -76,13 +76,13 @@ class Counting(HFLM):
 @pytest.fixture(scope="module")
 def model(model_folder: Path) -> Iterator[Counting]:
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # several wait for each other longer than this model takes
+    torch.set_num_threads(1)  # with several threads, synchronization takes longer than this model
     yield Counting(pretrained=str(model_folder), dtype="float32", device="cpu", batch_size=1)
     torch.set_num_threads(threads)
 
 
 def run_on(model: HFLM, task: str, **settings: Any) -> str:
-    """Run a task on one document; returns its prompt."""
+    """Run a task on one document and return the prompt."""
     manager = TaskManager(include_defaults=False, include_path=str(yaml_folder()))
     results = lm_eval.simple_evaluate(model, tasks=[task], task_manager=manager, limit=1, bootstrap_iters=0, **settings)
     prompt: str = results["samples"][task][0]["arguments"][0][0]

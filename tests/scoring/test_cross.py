@@ -1,6 +1,7 @@
-"""Tails crossed with places and answer formats: the verdict depends on what a tail says, never on where it says it.
+"""Combine qualifiers with positions and answer formats: the result depends on what a qualifier says, not on its
+position.
 
-The labels follow the scoring policy. In a tail, {a} is the given answer and {o} is another candidate.
+The labels follow the scoring policy. In a qualifier, {a} is the given answer and {o} is another candidate.
 """
 
 import re
@@ -12,7 +13,7 @@ import pytest
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, flexible
 
-# After these, no answer is unmistakable.
+# With one of these, the answer is not unambiguous.
 WRONG = """
 Хотя нет, это {o}.
 Также возможен вариант {o}.
@@ -42,7 +43,7 @@ Wait, actually {o}.
 Но может подойти и {o}.
 """.strip().splitlines()
 
-# These explain the answer, confirm it or speak of something else.
+# These explain or confirm the answer, or are about something else.
 RIGHT = """
 На это указывают все детали.
 Пояснение: об этом говорит последняя деталь.
@@ -72,7 +73,7 @@ RIGHT = """
 Ошибиться здесь легко, но детали не оставляют выбора.
 """.strip().splitlines()
 
-# More tails of both kinds, written while the table of words grew.
+# Qualifiers of both kinds, written while the table of words grew.
 MORE_WRONG = """
 Хотя если подумать, это скорее {o}.
 Нет, всё же {o}.
@@ -303,7 +304,7 @@ MORE_RIGHT = """
 
 @dataclass(frozen=True)
 class Base:
-    """An answer that tails follow, and another candidate."""
+    """An answer that qualifiers follow, and another candidate."""
 
     answer_format: AnswerFormat
     answer: str
@@ -319,7 +320,7 @@ BASES = [
 
 
 def placed(answer: str, tail: str) -> Iterator[tuple[str, str]]:
-    """Yield the response with its tail in each place, each with the place's name."""
+    """Yield the response with its qualifier in each position, and the name of the position."""
     inner = tail.rstrip(".!")
     if len(re.findall(r"\w+", tail)[0]) > 1 and not tail.startswith(answer):
         inner = inner[0].lower() + inner[1:]
@@ -330,7 +331,7 @@ def placed(answer: str, tail: str) -> Iterator[tuple[str, str]]:
 
 
 def cross(wrong: list[str], right: list[str], bases: list[Base]) -> Iterator[tuple[Base, str, str, str, int]]:
-    """Yield every case: base, tail, place, response and the exact match that it must get."""
+    """Yield every case: base, qualifier, position, response and the expected exact match."""
     for expected, tails in ((0, wrong), (1, right)):
         for tail in tails:
             for base in bases:

@@ -50,7 +50,7 @@ ROWS = [
     (ONE, "Б", "Ответ: Б потому что соседи топят баню", "Б", 1),
     (ONE, "Б", "Ответ: Б, поскольку остальное бессмысленно", "Б", 1),
     (ONE, "Б", "Ответ: Б! Остальное бессмысленно.", "Б", 1),
-    # Other letters in the explanation do not matter where they are plainly refuted.
+    # Other letters in the explanation have no effect if they are clearly refuted.
     (SEVERAL, "А; Е", "Ответ: А; Е. Варианты Б, В, Г и Д противоречат тексту.", "А; Е", 1),
     (SEVERAL, "А", "Ответ: А, потому что Б и В не подходят по смыслу", "А", 1),
     (SEVERAL, "А; Е", "Ответ: А; Е. Не подходят: Б, В, Г, Д.", "А; Е", 1),
@@ -67,7 +67,7 @@ ROWS = [
     (ONE, "А", "Ответ: А верно", "А", 1),
     (ONE, "Г", "Ответ: Г. Вариант Б здесь не подходит.", "Г", 1),
     (ONE, "Г", "Ответ: Г. Вариант А неверен, Б ошибочен.", "Г", 1),
-    # Abbreviations and function words at the head of a sentence are no letters.
+    # Abbreviations and function words at the start of a sentence are not letters.
     (ONE, "Г", "Ответ: г. Тверь", "", 0),
     (SEVERAL, "Д", "Ответ: д. Сосновка", "", 0),
     (ONE, "А", "Ответ: А соседи топили баню", "", 0),

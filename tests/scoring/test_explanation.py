@@ -1,4 +1,4 @@
-"""Why a response has its extraction: the code, and the clause that gave the answer or took it away."""
+"""The reason for an extraction: the code, and the clause that gave or retracted the answer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What must hold of every extraction, whatever the response."""
+"""Properties of every extraction, for any response."""
 
 import random
 
@@ -14,7 +14,7 @@ from tests.support.properties import at_least
 from tests.support.prose import prose
 
 any_text = st.text(st.characters(exclude_categories=()))  # with surrogates and control characters
-# Pieces that responses are made of, so that random ones reach every rule.
+# Parts of responses, so that random responses reach every rule.
 pieces = st.sampled_from(
     [
         *"АБВГДЕЖабвгдеABEИ1 \n.,;:!?()[]{}«»\"'*_`#<>|/\\-—–…✅❌\u00a0\u200b\u0301",
@@ -160,7 +160,7 @@ def test_a_long_first_line_is_no_answer():
 
 
 ONLY_B = {SEVERAL: "Б", ONE: "Б", UNIT: "Б", PHRASE: "б"}
-# A megabyte of each, and what is read in it, by format; nothing where it is not said.
+# A megabyte of each text, and the extracted answer by format. The default is no answer.
 HOSTILE = {
     "spaces": ("Ответ:" + " " * 1_000_000 + "Б", ONLY_B),
     "lines": ("Ответ:" + "\n" * 1_000_000 + "Б", ONLY_B),

@@ -1,13 +1,13 @@
-"""Sentences that mention letters or the right word without answering. Credit for one would be worse than a miss.
+"""Sentences that mention letters or the correct word without answering. Credit for them would be worse than a miss.
 
-Each stands for itself without a marker, and behind one. The reference is what a careless extraction would find in it.
+Each sentence is tested without a marker and after one. The reference is what a careless extraction would return.
 """
 
 import pytest
 
 from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, flexible
 
-# Sentences, and the letter that they mention first.
+# Sentences, and the first letter that they mention.
 LETTERS = [
     ("А", "А в тексте этого нет."),
     ("А", "А вот это уже другой вопрос"),
@@ -65,7 +65,7 @@ LETTERS = [
     ("В", "и в самом деле непонятно"),
     ("А", "я не могу выбрать между А и В"),
 ]
-# Sentences that hold the right word «сосна».
+# Sentences with the correct word «сосна».
 PHRASES = [
     "Думаю, что это не сосна.",
     "не сосна",

@@ -1,4 +1,4 @@
-"""The numbers of flexible-extract beside the exact match: f1, letter_match, answered."""
+"""The other scores of flexible-extract: f1, letter_match and answered."""
 
 import pytest
 
@@ -27,7 +27,7 @@ from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, document,
         (PHRASE, "иней", "Ответ: снег", {"exact_match": 0, "answered": 1}),
         (PHRASE, "иней", "Ответ: не знаю", {"exact_match": 0, "answered": 0}),
         (PHRASE, "иней", "На ветках лежит серебро, и это иней", {"exact_match": 0, "answered": 0}),
-        # What the leaderboard counts, counts here in every number, even where extraction stops earlier.
+        # If the leaderboard counts a response as correct, all scores do, even if the extraction fails.
         (PHRASE, "иней на ветках", "Ответ: иней\nна ветках", {"exact_match": 1, "answered": 1}),
         (UNIT, "А; иней", "Ответ: А иней", {"exact_match": 1, "letter_match": 1, "answered": 1}),
         (UNIT, "В; не тот", "Ответ: В, не тот", {"exact_match": 1, "letter_match": 1, "answered": 1}),

@@ -1,4 +1,4 @@
-"""Two answers, doubts and retractions: no answer is unmistakable."""
+"""Two answers, doubts and retractions: none of these answers is unambiguous."""
 
 import pytest
 

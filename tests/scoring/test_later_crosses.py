@@ -1,7 +1,7 @@
-"""Later crosses: tails in still other words.
+"""Later crosses: qualifiers in other words.
 
 Each cross was written from the policy alone, scored once, and then used to correct the rules. `FIXED_WRONG` and
-`FIXED_RIGHT` are tails that earlier crosses showed to be judged wrongly, and tails of the same kinds.
+`FIXED_RIGHT` contain qualifiers that earlier crosses showed to be judged incorrectly, and similar ones.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Letters as such: order, doubles, separators, range, number."""
+"""Letters: order, duplicates, separators, range and number."""
 
 import pytest
 
@@ -32,7 +32,7 @@ ROWS = [
     (SEVERAL, "А; Б; В; Г; Д; Е", "Ответ: А–Е", "", 0),
     (SEVERAL, "А; Б; В; Г; Д; Е", "Ответ: от А до Е", "", 0),
     (SEVERAL, "А; Б; В; Г; Д; Е", "Ответ: А…Е", "", 0),
-    # Words that lead over to letters.
+    # Words that introduce letters.
     (SEVERAL, "Б; Г", "Ответ: варианты Б и Г", "Б; Г", 1),
     (SEVERAL, "Б; Г", "Ответ: это варианты Б и Г.", "Б; Г", 1),
     (SEVERAL, "Б; Г", "Ответ: подходят варианты под буквами Б, Г", "Б; Г", 1),
@@ -42,7 +42,7 @@ ROWS = [
     (ONE, "В", "Ответ: только В", "В", 1),
     (ONE, "В", "Ответ: текст В", "В", 1),
     (ONE, "В", "Ответ: правильный вариант — В", "В", 1),
-    # Letters outside the range make the answer invalid, and so do more than the task allows.
+    # Letters outside the range make the answer invalid, as do more letters than the task allows.
     (SEVERAL, "А; Е", "Ответ: А; Ж", "", 0),
     (SEVERAL, "А", "Ответ: А; К", "", 0),
     (SEVERAL, "А", "Ответ: А; И", "", 0),

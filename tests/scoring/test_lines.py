@@ -1,4 +1,4 @@
-"""Answers over several lines: lists, and lines that only follow."""
+"""Answers on several lines: lists, and lines that only follow an answer."""
 
 import pytest
 
@@ -33,7 +33,7 @@ ROWS = [
     (SEVERAL, "Б", "Ответ: Б. Хвалит.\n\nПояснение:\nА. Ругает.\nБ. Хвалит.", "Б", 1),
     (ONE, "Б", "Ответ: Б\n\nВ тексте Б смысл не нарушен.", "Б", 1),
     (ONE, "Б", "Б. Соседи топили баню.\n\nОстальные тексты бессмысленны.", "Б", 1),
-    # It cannot be told where the answer ends, or the lines go through right and wrong options.
+    # The end of the answer is unclear, or the lines discuss correct and wrong options.
     (SEVERAL, "Д", "Ответ: Д. Радуется\nБ. Хвалит", "Б; Д", 0),
     (SEVERAL, "А", "Ответ: А. Хвалит\nБ. Не соответствует тексту", "", 0),
     (SEVERAL, "А", "Ответ:\nА. Хвалит\nБ. Это противоречит тексту", "", 0),

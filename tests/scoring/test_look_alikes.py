@@ -1,4 +1,4 @@
-"""Look-alikes from other alphabets, invisible characters, odd spaces."""
+"""Look-alikes from other alphabets, invisible characters and unusual spaces."""
 
 import pytest
 
@@ -27,7 +27,7 @@ ROWS = [
     (PHRASE, "сор", "Ответ: cop", "cop", 1),
     (PHRASE, "DVD; двд", "Ответ: DVD", "dvd", 1),
     (UNIT, "В; ветка", "Ответ: B; вeткa", "В; ветка", 1),
-    # Characters that nobody sees.
+    # Invisible characters.
     (SEVERAL, "А; Е", "\ufeffОтвет: А;\u200bЕ", "А; Е", 1),
     (SEVERAL, "А; Е", "Ответ:\u200b А\u200d; Е\u2060", "А; Е", 1),
     (SEVERAL, "А; Е", "От\u00adвет: А; Е", "А; Е", 1),

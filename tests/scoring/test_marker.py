@@ -1,4 +1,4 @@
-"""Where the answer begins: the marker in any case and markup, its variants, and the last of several."""
+"""The start of the answer: the marker in any case and markup, its variants, and the last of several."""
 
 import pytest
 
@@ -51,7 +51,7 @@ ROWS = [
     (PHRASE, "тень", "<ответ>тень</ответ>", "тень", 1),
     (PHRASE, "тень", "Она всегда рядом.\n<answer>Тень</answer>", "тень", 1),
     (UNIT, "А; окурок", "Ответ:А;окурок", "А; окурок", 1),
-    # A box for the answer does where there is no marker.
+    # Without a marker, a box announces the answer.
     (ONE, "Г", r"$\boxed{Г}$", "Г", 1),
     (SEVERAL, "Б; В", r"$$\boxed{\text{Б; В}}$$", "Б; В", 1),
     (SEVERAL, "Б; В", "Остальные фразы спорят с текстом.\n\n\\boxed{Б, В}", "Б; В", 1),
@@ -69,7 +69,7 @@ ROWS = [
     (PHRASE, "тень", "Первый ответ: след. Но он не подходит.\n\nИтоговый ответ: тень", "тень", 1),
     (SEVERAL, "Б; В", "Формат: «Ответ: буквы».\n\nОтвет: Б; В", "Б; В", 1),
     (SEVERAL, "Б; В", "Ответ: А\n\n\n\n**Ответ**: Б; В", "Б; В", 1),
-    # A later sentence about answers is no marker.
+    # A later sentence about answers is not a marker.
     (SEVERAL, "Б; В", "Ответ: Б; В\n\nНеверный ответ: А.", "Б; В", 1),
     (SEVERAL, "Б; В", "Ответ: Б; В\n\nЭтот ответ следует из текста.", "Б; В", 1),
     (PHRASE, "тень", "Ответ: тень\n\nВ ответе важна каждая деталь: и свет, и след.", "тень", 1),

@@ -1,4 +1,4 @@
-"""Markup, quotes, brackets and special tokens around an answer change nothing."""
+"""Markup, quotes, brackets and special tokens around an answer have no effect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nine options, with Ё as a letter: it stands between Е and Ж, and is never taken for Е."""
+"""Nine options with the letter Ё, which comes between Е and Ж and is never confused with Е."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def scores_of(reference: str, response: str, options: int, most: int):
     return score_response({"outputs": reference, "answer_format": answer_format, "meta": {"id": 1}}, response)
 
 
-# The reference, the response, how many options the row has; strict and flexible exact match.
+# The reference, the response, the number of options, and the strict and flexible exact match.
 ONE = [
     ("Ё", "Ответ: Ё", 9, 1, 1),
     ("Ё", "Ответ: ё", 9, 1, 1),

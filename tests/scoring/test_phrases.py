@@ -48,7 +48,7 @@ ROWS = [
     (PHRASE, "А. С. Пушкин", "Ответ: А. С. Пушкин", "а. с. пушкин", 1),
     (PHRASE, "иван-да-марья", "Ответ: Иван-да-Марья", "иван-да-марья", 1),
     (PHRASE, "7", "Ответ: 7", "7", 1),
-    # ё and е are one letter, and stress is no part of a word; a mark on a consonant is a fault.
+    # ё and е are the same letter, and stress marks are ignored. A mark on a consonant is an error.
     (PHRASE, "пчёлы", "Ответ: пчелы", "пчелы", 1),
     (PHRASE, "пчелы", "Ответ: Пчёлы.", "пчёлы", 1),
     (PHRASE, "пчёлы", "Ответ: пче\u0308лы", "пчёлы", 1),
@@ -60,7 +60,7 @@ ROWS = [
     (PHRASE, "замок", "Ответ: замóк", "замок", 1),
     (PHRASE, "замок", "Ответ: замок\u0301", "замо\u045c", 0),
     (PHRASE, "йод", "Ответ: и\u0306од", "йод", 1),
-    # Another answer, a sentence, or none.
+    # A different answer, a sentence, or no answer.
     (PHRASE, "снежинка", "Ответ: снежинки", "снежинки", 0),
     (PHRASE, "снежинка", "Ответ: не снежинка", "не снежинка", 0),
     (PHRASE, "снежинка", "Ответ: не знаю", "", 0),

@@ -1,4 +1,4 @@
-"""Options ranked by log-likelihoods: scores of known rankings, chance, lengths, and the draw of distractors."""
+"""Options ranked by log-likelihood: scores of known rankings, chance levels, lengths and distractors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def document(answer_format: Mapping[str, Any], outputs: str, *, texts: str = "ab
     return {"outputs": outputs, "answer_format": answer_format, "inputs": inputs, "meta": {"id": 1, **meta}}
 
 
-# --- known rankings --------------------------------------------------------------------------------------------------
+# --- known rankings ---------------------------------------------------------------------------------------------------
 
 KNOWN = {
     "all right options first": (SEVERAL, "А; Б", {"type": 1}, [-1, -2, -3, -4, -5, -6], {"auc": 1, "top1": 1}),
@@ -75,7 +75,7 @@ def test_known_rankings_have_known_scores(case: str) -> None:
     answer_format, outputs, meta, values, expected = KNOWN[case]
     scores = score_ranking(document(answer_format, outputs, **meta), values)
     group = scores.pop("group_cloze_acc_bytes", None)
-    # All texts have the same length, so both ways to rank agree.
+    # All texts have the same length, so both rankings agree.
     expected = dict(expected)
     assert group == expected.pop("group_cloze_acc_bytes", None)
     for name in ("top1", "cloze_acc"):
@@ -91,7 +91,7 @@ def test_a_riddle() -> None:
     assert sizes == [7, 22, 9, 9]
     scores = score_ranking(doc, [-7.0, -11.0, -8.0, -20.0])
     assert scores["acc"] == 1 and scores["acc_bytes"] == 0, "-7/7 is below -8/9"
-    assert scores["bits_per_byte"] == pytest.approx((11 / math.log(2), 22)), "the second answer is the likeliest"
+    assert scores["bits_per_byte"] == pytest.approx((11 / math.log(2), 22)), "the second answer is the most likely"
     without = score_ranking(doc, [-7.0, -11.0, -8.0, -20.0], delimiter="")
     assert without["bits_per_byte"][1] == 21
 
@@ -106,7 +106,7 @@ def test_a_value_that_is_not_finite_is_no_score(value: float) -> None:
     assert score_ranking(document(SEVERAL, "А", type=1), [-1, -2, value, -4, -5, -6]) == {}
 
 
-# --- whole data ------------------------------------------------------------------------------------------------------
+# --- complete data ----------------------------------------------------------------------------------------------------
 
 
 def sample(name: str) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ DOCS = {name: sample(name) for name in (ENANTIOSEMY.name, RIDDLES_CLOSED.name, R
 
 
 def levels(value: Callable[[Option], float], size: int = 60) -> dict[str, float]:
-    """The value of each metric over the first `size` documents of each of the three shipped benchmarks."""
+    """Return the value of each metric for the first `size` documents of each of the three sample benchmarks."""
     parts: dict[str, list[Any]] = defaultdict(list)
     for docs in DOCS.values():
         for doc in docs[:size]:
@@ -133,7 +133,7 @@ def levels(value: Callable[[Option], float], size: int = 60) -> dict[str, float]
 
 
 def top1_chance(size: int) -> float:
-    """The mean share of options that fit, which is the chance that one of them comes first."""
+    """Return the mean share of correct options, which is the probability that a random option is correct."""
     return fmean(fmean(option.right for option in options_of(doc)) for doc in DOCS[ENANTIOSEMY.name][:size])
 
 
@@ -141,7 +141,7 @@ def test_a_random_ranker_is_at_chance_in_every_metric() -> None:
     seen: dict[str, list[float]] = defaultdict(list)
     for seed in range(200):
         draw = random.Random(seed).random
-        # Random by bytes and random as a whole are two models: each is at chance in the metrics of its kind.
+        # A model that is random by bytes and one that is random by texts are at the chance level of different metrics.
         by_bytes = levels(lambda option, draw=draw: -draw() * len(f" {option.text}".encode()), 15)
         whole = levels(lambda option, draw=draw: -draw(), 15)
         for name in whole:
@@ -184,7 +184,7 @@ def test_the_order_of_options_decides_nothing(number: int, draw: random.Random) 
     assert score_ranking(other, [values[place] for place in order]) == pytest.approx(score_ranking(doc, values))
 
 
-# --- distractors -----------------------------------------------------------------------------------------------------
+# --- distractors ------------------------------------------------------------------------------------------------------
 
 
 def riddle(answers: str, question: str = "Что это?") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The documented tables of responses must be true in every row."""
+"""Every row of the documented tables of responses is correct."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ LEAST_ROWS = {README: 4, RUSSIAN_README: 4, page("extraction"): 10, page("extrac
 
 
 def rows(document: Path) -> list[list[str]]:
-    """The cells of the rows of a document's table, without its header."""
+    """Return the cells of the rows of a table, without the header."""
     table = HEADER.search(text_of(document))
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table[1].splitlines()] if table else []
 

@@ -1,4 +1,4 @@
-"""Reasoning before the answer: closed, unclosed, opened by the prompt, in channels."""
+"""Reasoning before the answer: closed, unclosed, opened by the prompt, or in channels."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from mera_ru_tasks.scoring.extract import drop_reasoning
 from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, check
 
 ROWS = [
-    # Closed blocks of the common families; what was considered in them does not count.
+    # Closed blocks of the common model families. Answers considered in them do not count.
     (SEVERAL, "Б; Г", "<think>\nСкорее Ответ: А.\n</think>\n\nОтвет: Б; Г", "Б; Г", 1),
     (SEVERAL, "Б; Г", "<THINK>А? Д?</THINK>\nБ; Г", "Б; Г", 1),
     (SEVERAL, "В", "<thinking>Разберём каждую фразу.</thinking>**Ответ: В**", "В", 1),
@@ -21,24 +21,24 @@ ROWS = [
     (SEVERAL, "Б; Г", "<think></think>\n\nОтвет: Б; Г", "Б; Г", 1),
     (SEVERAL, "Б; Г", "<think>раз</think><think>два</think>Ответ: Б; Г", "Б; Г", 1),
     (SEVERAL, "Б; Г", "<think>Тег </think> закрою потом. Ответ: Д</think>Ответ: Б; Г", "Б; Г", 1),
-    # A marker before the block (the prompt's, or the model's own) announces what comes after it.
+    # A marker before the block, in the prompt or the response, announces the text after the block.
     (SEVERAL, "Б; Г", "Ответ:<think>Сравним.</think>\nБ; Г", "Б; Г", 1),
     (SEVERAL, "Б; Г", "Ответ: Б; Г\n<think>Проверка: всё сходится.</think>", "Б; Г", 1),
-    # Only the closing mark, for the prompt held the opening one.
+    # Only the closing mark, because the prompt contains the opening mark.
     (SEVERAL, "А; Д", "Слово понято как похвала. Ответ: В\n</think>\n\nОтвет: А; Д", "А; Д", 1),
     (PHRASE, "тень", "Ходит следом... Ответ: собака</think>тень", "тень", 1),
     (ONE, "Б", "рассуждаю[/THINK]Б", "Б", 1),
-    # Still open at the end: generation was cut off, and there is no answer.
+    # The reasoning is still open because generation was cut off, so there is no answer.
     (SEVERAL, "А; Д", "<think>\nОтвет: А; Д", "", 0),
     (SEVERAL, "А; Д", "<think>Итог ясен.</think>Ответ: А; Д<think>Или нет?", "", 0),
     (ONE, "Б", "[THINK]Ответ: Б", "", 0),
     (ONE, "Б", "Начну.\n<thinking>Похоже, Ответ: Б", "", 0),
     (UNIT, "Б; окурок", "<think>\nОтвет: Б; окурок", "", 0),
     (PHRASE, "тень", "◁think▷тень", "", 0),
-    # Closed, and nothing follows.
+    # The block is closed, but nothing follows.
     (PHRASE, "тень", "<think>Ответ: тень</think>\n", "", 0),
     (ONE, "Б", "Ответ: Б</think>", "", 0),
-    # gpt-oss: channels, with their special tokens and without.
+    # gpt-oss: channels with and without special tokens.
     (
         SEVERAL,
         "А; В",
@@ -52,7 +52,7 @@ ROWS = [
     (ONE, "В", "analysisWe compare Ответ: Аassistantfinalответ: В", "В", 1),
     (ONE, "В", "analysisНужно выбрать. Ответ: В", "", 0),
     (PHRASE, "снег", "analysisБелый и холодный.assistantfinal**Ответ:** снег", "снег", 1),
-    # No reasoning: words and signs that only resemble its marks.
+    # No reasoning: words and signs that only resemble the marks.
     (PHRASE, "мысль", "Ответ: <мысль>", "мысль", 1),
     (SEVERAL, "А", "Ответ: А <thin", "А", 1),
 ]

@@ -1,4 +1,4 @@
-"""A second cross, in other words than the first."""
+"""A second cross, with other words than the first."""
 
 from tests.scoring.test_cross import Base, cross
 from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, flexible

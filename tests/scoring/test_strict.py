@@ -1,4 +1,4 @@
-"""The leaderboard's rule: the cases that its wording makes, and an independent implementation of it."""
+"""The leaderboard's rule: cases that follow from its wording, and an independent implementation."""
 
 import json
 import string
@@ -21,12 +21,12 @@ DELETED = string.punctuation + "«»‹›„“”‟‘’‚‛—–‒―�
 
 
 def by_the_rule(response: str, reference: str, *, phrase: bool) -> int:
-    """The rule once more, step by step and with nothing shared."""
+    """Apply the rule step by step, without sharing any code."""
 
     def plain(text: str) -> str:
         kept = "".join(character for character in text.lower() if character not in DELETED)
         runs, run = [], ""
-        for character in kept:  # runs of word characters, and all else one by one
+        for character in kept:  # runs of word characters, and every other character separately
             if character.isalnum() or character == "_":
                 run += character
             else:
@@ -70,7 +70,7 @@ def test_vectors(line):
         ("Б", False, "Ответ: Б\nОтвет:", 0),
         ("Б", False, "Ответ : Б", 0),
         ("Б", False, "ответ: Б", 0),
-        ("ответ б", False, "Ответ: Б", 1),  # the whole response is a reading, too
+        ("ответ б", False, "Ответ: Б", 1),  # the whole response is also a candidate
         ("сосна; ель", True, "Ответ: ель", 1),
         ("сосна; ель", True, "Ответ: сосна; ель", 0),
         ("сосна; ель", False, "Ответ: сосна; ель", 1),

@@ -1,4 +1,4 @@
-"""Answers that lines below take back or replace, and lists that go through all options: no answer is unmistakable."""
+"""Answers that later lines retract or replace, and lists that discuss all options: no answer is unambiguous."""
 
 import pytest
 
@@ -68,7 +68,7 @@ NOT_GIVEN = [
     (PHRASE, "снег", "Ответ: снег\nЭто неверно.", "", 0),
 ]
 
-# The like of them that are answers with an explanation.
+# Similar responses that are answers with an explanation.
 GIVEN = [
     (SEVERAL, "А", "Ответ: А — верно по смыслу", "А", 1),
     (SEVERAL, "А; В", "Ответ:\nА: верно\nВ: верно", "А; В", 1),

@@ -1,4 +1,4 @@
-"""Responses without a marker: read only where they are nothing but an answer."""
+"""Responses without a marker are answers only if they contain nothing else."""
 
 import pytest
 
@@ -27,7 +27,7 @@ ROWS = [
     (UNIT, "Б; окурок", "Б, окурок", "Б; окурок", 1),
     (UNIT, "Б; окурок", "Б — окурок", "Б; окурок", 1),
     (UNIT, "Б; окурок", "Б) окурок", "Б; окурок", 1),
-    # Sentences that begin like an answer, or mention one.
+    # Sentences that begin like an answer or mention one.
     (SEVERAL, "А", "А соседи топили баню.", "", 0),
     (SEVERAL, "В", "В субботу топили баню.", "", 0),
     (SEVERAL, "А", "А — союз.", "", 0),

@@ -1,4 +1,4 @@
-"""The worked cases of the scoring rules in both filters, and responses as chat models write them."""
+"""The worked examples of the scoring rules for both filters, and typical responses of chat models."""
 
 import json
 from pathlib import Path

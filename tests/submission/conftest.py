@@ -1,4 +1,4 @@
-"""Runs of full size, made once, and copies of them to be broken."""
+"""Full-size runs, created once, and copies that tests can damage."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def scored(tmp_path_factory, data):
 
 @pytest.fixture(scope="session")
 def closed_data(tmp_path_factory):
-    """Data without references, as the hub's are."""
+    """Write data without references, like those on the hub."""
     return write_data(tmp_path_factory.mktemp("closed"), answers=False)
 
 
 @pytest.fixture(scope="session")
 def closed(tmp_path_factory, closed_data):
-    """The run that README describes first: lm-eval scores it, but there is nothing to score."""
+    """Run the first command of the README: lm-eval computes scores, but the data have no references."""
     output = tmp_path_factory.mktemp("closed_run")
     run(output, ["enantiosemy", "riddles_closed", "russian_regions"], answer, data=closed_data)
     return output
@@ -50,7 +50,7 @@ def predicted(tmp_path_factory, closed_data):
 
 @pytest.fixture(scope="session")
 def short(predicted, tmp_path_factory):
-    """The predict-only run without its second filter's rows, which repeat the responses: half the work."""
+    """Copy the predict-only run without the lines of its second filter, which repeat the responses, to save time."""
     short = Path(shutil.copytree(predicted, tmp_path_factory.mktemp("short") / "results"))
     for file in short.rglob("samples_*"):
         lines = file.read_bytes().splitlines(keepends=True)
@@ -61,13 +61,13 @@ def short(predicted, tmp_path_factory):
 
 @pytest.fixture
 def logs(short, tmp_path):
-    """A copy of the run, to be broken."""
+    """Copy the run, so that a test can damage the copy."""
     return Path(shutil.copytree(short, tmp_path / "results"))
 
 
 @pytest.fixture(scope="session")
 def good(short, tmp_path_factory):
-    """The content of a good archive."""
+    """Return the content of a valid archive."""
     file = tmp_path_factory.mktemp("good") / "good.zip"
     assert in_process("submit", short, "-o", file).returncode == 0
     with zipfile.ZipFile(file) as archive:

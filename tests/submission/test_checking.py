@@ -1,4 +1,4 @@
-"""Archives of any maker, checked."""
+"""Check archives created by any tool."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def drop_logs(prefix: str) -> Callable[[dict[str, bytes]], None]:
     return edit_logs(lambda logs: [logs.pop(name) for name in list(logs) if name.startswith(prefix)])
 
 
-# How the archive is changed; the issue's code and what it must name.
+# The change to the archive, the code of the issue, and the texts that the issue must contain.
 BAD_ARCHIVES: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
     "a folder": (move("Riddles.json", "sub/Riddles.json"), "wrong-name", "must be Riddles.json"),
     "another case": (move("Riddles.json", "riddles.JSON"), "wrong-name", "must be Riddles.json"),
@@ -86,12 +86,12 @@ def test_a_bad_archive_is_refused_whoever_made_it(case, good, data, mera_ru, tmp
     (tmp_path / "bad.zip").write_bytes(pack(entries))
     found = errors(check_archive(tmp_path / "bad.zip", data).issues)
     assert any(issue.code == code and words in str(issue) for issue in found), found
-    if code == "missing-outputs":  # one case is enough for the command
+    if code == "missing-outputs":  # one case with the command is enough
         outcome = mera_ru("submit", "--check", "bad.zip", "--data", data)
         assert outcome.status == 1 and str(found[0]) in outcome.out and "not ready for submission" in outcome.out
 
 
-# What the scorer does not read, or does without.
+# Contents that the scorer ignores or accepts.
 TOLERATED: dict[str, tuple[Callable[[dict[str, bytes]], Any], str, str]] = {
     "a missing task": (lambda entries: entries.pop("Riddles.json"), "missing-task", "Riddles"),
     "other responses than logged": (edit_rows(lambda rows: rows[3].update(outputs="x")), "other-responses", "id 4 "),

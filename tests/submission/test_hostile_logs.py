@@ -1,4 +1,4 @@
-"""Whatever stands in a log, there is a message."""
+"""Any content of a log leads to a message, not to a traceback."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ def test_whatever_stands_in_a_log_there_is_a_message(tmp_path_factory, one_answe
 
 @pytest.fixture(scope="module")
 def one_answer(short):
-    """The content of the results file and one line of a sample log."""
+    """Return the content of the results file and one line of a sample log."""
     (results,), (samples,) = short.rglob("results_*"), short.rglob("samples_riddles*")
     return {"results": json.loads(results.read_text()), "samples": json.loads(samples.read_bytes().split(b"\n")[0])}

@@ -1,4 +1,4 @@
-"""A full run becomes a submission that a checker of its own accepts."""
+"""A full run becomes a submission that an independent checker accepts."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_keys_in_the_model_arguments_are_not_packed(logs, mera_ru, tmp_path):
     }  # fmt: skip
     content["configs"]["enantiosemy"]["metadata"]["token"] = keys[0]
     content["config"]["text"] = f"pretrained=x,token={keys[0]}"
-    # An lm-eval that writes the arguments as the command line gave them, as text.
+    # Some versions of lm-eval store the arguments as text, as given on the command line.
     keys.append("another/key-5678")
     content["configs"]["enantiosemy"]["metadata"]["model_args"] = f"pretrained=x,api_key={keys[-1]},dtype=float16"
     results.write_text(json.dumps(content))
@@ -177,7 +177,7 @@ def test_data_that_are_not_the_whole_test_set_are_no_measure(short, mera_ru, tmp
 
 def test_the_tasks_are_put_into_an_archive_with_the_others(good, short, data, mera_ru, tmp_path):
     others = mera_archive(good, whole=True)
-    others["Riddles.json"] = b'{"data": {"test": []}}'  # an older one, to be replaced
+    others["Riddles.json"] = b'{"data": {"test": []}}'  # an older log, which is replaced
     others["NOTES.txt"] = "заметки\r\n".encode()
     before = pack(others)
     (tmp_path / "others.zip").write_bytes(before)
@@ -226,7 +226,7 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
 
 @pytest.mark.slow
 def test_the_whole_command_line(data, tmp_path):
-    """A run of lm-eval's own command, then `mera-ru submit`, each in a process of its own."""
+    """Run lm-eval's own command and then `mera-ru submit`, each in its own process."""
     log = ["--predict_only", "--log_samples", "--output_path", "results"]
     for arguments in (["run", "--model", "dummy", "--tasks", "mera_ru", *log], ["submit", "results"]):
         done = in_process(*arguments, cwd=tmp_path, MERA_RU_DATA=str(data), HF_HUB_OFFLINE="1")

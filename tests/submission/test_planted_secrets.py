@@ -1,4 +1,4 @@
-"""Secrets in every place where a user can put one leave the machine in nothing that this package writes."""
+"""No file that this package writes contains a secret, wherever the user entered it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.scripted import run
 
 pytestmark = pytest.mark.slow
 
-# The forms that services give their tokens; X is a random part. The last ones have no form of their own.
+# The formats of the tokens of common services. X is a random part. The last ones have no recognizable format.
 FORMS = (
     "hf_X sk-X sk-proj-X ghp_X glpat-X xoxb-X AKIAX AIzaX gsk_X AQVNX t1.X.X y0_X eyJX.X.X nvapi-X r8_X xai-X pplx-X"
     " npm_X XX user:Xpass"
@@ -30,7 +30,7 @@ FORMS = (
 
 
 class Planted:
-    """Hands out secrets, each another one, and remembers them."""
+    """Creates secrets, each one different, and stores them."""
 
     def __init__(self) -> None:
         self.all: list[str] = []
@@ -41,7 +41,7 @@ class Planted:
         return self.all[-1]
 
     def found_in(self, text: str) -> list[str]:
-        """Return the secrets whose random part stands in a text, in whatever spelling."""
+        """Return the secrets whose random part occurs in a text, in any encoding."""
         return [secret for secret in self.all if re.search(rf"{self.all.index(secret):02}QZ7", text, re.IGNORECASE)]
 
 
@@ -54,7 +54,7 @@ def short_run(tmp_path_factory, data):
 
 @pytest.fixture
 def plant(short_run, tmp_path):
-    """Two runs whose settings hold secrets wherever lm-eval lets a user write something."""
+    """Run two models whose settings contain secrets in every place where lm-eval accepts text from the user."""
     secret, folders = Planted(), []
     for number in range(2):
         (source,) = short_run.iterdir()
@@ -106,7 +106,7 @@ def plant_settings(content, arguments, system, secret):
 
 
 def contents(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each file, of archives' entries and of the report's packed data."""
+    """Yield the name and text of each file, including archive entries and the packed data of the report."""
     for file in folder.rglob("*"):
         if file.is_file():
             yield from texts(str(file.relative_to(folder)), file.read_bytes())
@@ -138,7 +138,7 @@ def test_planted_secrets_are_written_nowhere(plant, mera_ru, tmp_path, monkeypat
         assert f"--model_args {name}" in outcome.out
     call("submit", second, "-o", "b.zip", "--partial")
     call("submit", second, "-o", "c.zip", "--partial", "--into", "a.zip")
-    call("submit", "--check", "a.zip", fails=True)  # an incomplete one
+    call("submit", "--check", "a.zip", fails=True)  # an incomplete archive
     assert "user folders" not in shown[-2] and "seems to contain" not in shown[-2]
     call("submit", first, second, "-o", "d.zip", fails=True)
     call("score", first, second)
@@ -149,7 +149,7 @@ def test_planted_secrets_are_written_nowhere(plant, mera_ru, tmp_path, monkeypat
         extra = {"api_key": secret(18), "extra_headers": {"X-Token": secret(6)}, "user": secret(18)}
         monkeypatch.setenv("LM_EVAL_JUDGE_EXTRA", json.dumps(extra))
         monkeypatch.setenv("LM_EVAL_JUDGE_CACHE", str(tmp_path / "cache.sqlite"))
-        call("judge", first, fails=True)  # nothing answers at that path
+        call("judge", first, fails=True)  # no server answers at this path
         shown += [(outcome := mera_ru("doctor")).out, outcome.err]
         assert "j1 at http" in outcome.out
         shown.append(repr(from_environment()))
@@ -157,7 +157,7 @@ def test_planted_secrets_are_written_nowhere(plant, mera_ru, tmp_path, monkeypat
         stub.key = "another"
         call("judge", first, fails=True)
         stub.key = None
-        told = " ".join(secret.all[-4:])  # what a server or a judge may repeat: the key, the request's fields
+        told = " ".join(secret.all[-4:])  # text that a server or judge may repeat: the key, the fields of the request
         stub.words = lambda message, attempt: json.dumps({"reason": told, "score": 1})
         stub.faults = lambda message, attempt: told if len(message) % 3 == 0 and message in stub.questions else None
         call("judge", first, second, fails=True)

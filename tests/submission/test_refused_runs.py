@@ -1,4 +1,4 @@
-"""A run that the leaderboard would not take is refused, with the reason."""
+"""Runs that the leaderboard would not accept are refused with the reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def with_inputs(row):
     return row
 
 
-# How the logs are changed; the issue's code, its task and what it must name; whether --partial packs the rest.
+# The change to the logs, the code of the issue, its task and texts, and whether --partial packs the rest.
 ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]] = {
     "a task without a log": (
         lambda logs: next(logs.rglob("samples_russian*")).unlink(),
@@ -154,7 +154,7 @@ def test_an_unfit_run_is_refused_and_an_incomplete_one_packed_only_with_partial(
     assert outcome.status == (0 if is_partial else 1) and str(found[0]) in outcome.out
     assert (tmp_path / "submission.zip").exists() == is_partial
     if is_partial:
-        whole = case in ("documents not run", "a limit")  # here only the results say so
+        whole = case in ("documents not run", "a limit")  # in these cases only the results show it
         assert (first_problem(tmp_path / "submission.zip", ids_of(data)) == "") == whole
 
 

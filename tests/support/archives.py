@@ -1,4 +1,4 @@
-"""What the tests of submissions share: how a log is changed, and a reader of archives of their own."""
+"""Helpers for the tests of submissions: change a log, and check archives independently of the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_DATE = "2020-01-02T03-04-05.000006"
 
 
 def answer(doc, prompt):
-    """Every response differs, some are long, some are empty."""
+    """Return a response that differs for each document. Some are long and some are empty."""
     identity = doc["meta"]["id"]
     return (
         ""
@@ -26,7 +26,7 @@ def answer(doc, prompt):
 
 
 def first_problem(file: Path, test_ids: dict[str, set[int]]) -> str:
-    """What a scorer that knows only the format would object to; empty if it would accept the archive."""
+    """Return the errors that a scorer that knows only the format would report; empty if it would accept the archive."""
     with zipfile.ZipFile(file) as archive:
         if sorted(archive.namelist()) != sorted([*SIZES, "logs_public.zip"]) or archive.testzip():
             return f"entries: {archive.namelist()}"
@@ -57,7 +57,7 @@ def responses(file: Path, name: str) -> dict[int, str]:
 def rewrite(
     logs: Path, task: str, change: Callable[[dict[str, Any]], dict[str, Any] | list[dict[str, Any]] | None]
 ) -> None:
-    """Change each row of a task's log; None drops it."""
+    """Change each row of a task's log. A row that becomes None is removed."""
     (file,) = logs.rglob(f"samples_{task}_*")
     rows = [change(json.loads(line)) for line in file.read_bytes().split(b"\n") if line]
     flat = [row for part in rows if part is not None for row in (part if isinstance(part, list) else [part])]
@@ -77,7 +77,7 @@ def edit_results(logs: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 
 def move_to_other_run(logs: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Make the riddles a run of their own, with other results."""
+    """Move the riddles to a separate run with other results."""
     (results,) = logs.rglob("results_*")
     (samples,) = logs.rglob("samples_riddles_*")
     content = json.loads(results.read_text())
@@ -99,7 +99,7 @@ def unpack(content: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-# The nine tasks of MERA Text 2.0 that this package does not have, with their sizes.
+# The nine tasks of MERA Text 2.0 that do not belong to this package, with their sizes.
 OTHER_TASKS = {
     "Characters": 640, "GorillaHard": 1169, "Humor": 600, "IFHardBench": 1260, "LIMUR": 423, "NewReasoning": 370,
     "RUBIN": 783, "SAGE": 1000, "SOB-Hard": 825,
@@ -109,8 +109,9 @@ OTHER_TASKS = {
 def mera_archive(good: dict[str, bytes], *, whole: bool) -> dict[str, bytes]:
     """Return an archive as MERA's packer builds it, with the responses of one of ours.
 
-    Its logs have one filter, `scoring`, and its own tasks' names; JSON is indented by 4; responses lose their leading
-    white space. With `whole`, the other nine tasks are there too.
+    Its logs have one filter, `scoring`, and MERA's task names. JSON is indented by 4, and responses have no leading
+    white
+    space. With `whole`, the archive also contains the other nine tasks.
     """
     logs = {}
     for name, content in unpack(good["logs_public.zip"]).items():

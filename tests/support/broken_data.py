@@ -1,4 +1,4 @@
-"""Small data sets with something wrong in them."""
+"""Small datasets with errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import Benchmark
 from tests.support.synthetic import write_data
 
-# A broken row, told by what is set at a path of keys in test row 2 (id 2), or how it is changed.
+# A broken row: the value to set at a path of keys in test row 2 (id 2), or a function that changes the row.
 Change = Callable[[list[Any], list[Any]], Any]
 
 
@@ -27,7 +27,7 @@ def put(*path_and_value: Any) -> Change:
 
 
 def broken(root: Path, benchmark: Benchmark, change: Change, rows_per_type: int = 4) -> Path:
-    """Write a small data set with a change; returns the benchmark's folder."""
+    """Write a small dataset with a change, and return the benchmark's folder."""
     write_data(root, rows_per_type=rows_per_type, benchmarks=(benchmark,))
     (folder,) = root.iterdir()
     test, shots = (json.loads((folder / f"{split}.json").read_text())["data"] for split in ("test", "shots"))

@@ -1,4 +1,4 @@
-"""Rows that break one rule each: the benchmark, the row, the field that an issue must name, and the rule's code."""
+"""Rows that each break one rule: the benchmark, the row, the field in the issue, and the rule's code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_value(row: Row, value: Any, *path: str) -> Row:
 
 
 BROKEN_ROWS: list[tuple[Benchmark, Any, str, str]] = [
-    # Not a row, and missing fields.
+    # Values that are not rows, and missing fields.
     *((RIDDLES_CLOSED, value, "row", "row-type") for value in ("a", None, [])),
     (RIDDLES_CLOSED, without(riddle(2), "instruction"), "instruction", "missing-field"),
     (RIDDLES_CLOSED, without(riddle(2), "inputs"), "inputs", "missing-field"),
@@ -87,13 +87,13 @@ BROKEN_ROWS: list[tuple[Benchmark, Any, str, str]] = [
     *((RIDDLES_CLOSED, riddle(2, reference), "outputs", "reference-form") for reference in ("Снег;Лёд", "Снег; Лёд;")),
     (RUSSIAN_REGIONS, region(2, "Б", kind=2), "outputs", "missing-phrase"),
     (RUSSIAN_REGIONS, region(2, "Б; —", kind=3), "outputs", "missing-phrase"),
-    # What JSON can express and a document cannot store.
+    # Values that JSON can express but documents cannot store.
     (RIDDLES_CLOSED, riddle(2, "Сне\ud800г"), "outputs", "unstorable-value"),
     (RIDDLES_CLOSED, with_value(riddle(2), "\udc00", "inputs", "question"), "inputs.question", "unstorable-value"),
     (RIDDLES_CLOSED, with_value(riddle(2), "{question}\ud800", "instruction"), "instruction", "unstorable-value"),
     (RIDDLES_CLOSED, with_value(riddle(2), "a", "inputs", "x\ud83d"), "'inputs.x\\ud83d'", "unstorable-value"),
     (RIDDLES_CLOSED, riddle(2**63), "meta.id", "unstorable-value"),
-    # Further fields.
+    # Additional fields.
     (RIDDLES_CLOSED, riddle(2, source=["a", "\ud83d"]), "meta.source", "unstorable-meta"),
     (RIDDLES_CLOSED, riddle(2, **{"x\ud83d": 1}), "'meta.x\\ud83d'", "unstorable-meta"),
     (RIDDLES_CLOSED, riddle(2, year=10**30), "meta.year", "unstorable-meta"),
@@ -111,7 +111,7 @@ BROKEN_ROWS: list[tuple[Benchmark, Any, str, str]] = [
 
 
 def write_broken_row(root: Path, benchmark: Benchmark, row: Any) -> Path:
-    """Write a data folder whose second test row is broken."""
+    """Write a data folder in which the second test row is broken."""
     good = {"enantiosemy": enantiosemy, "russian_regions": region}.get(benchmark.name, riddle)(
         1, origin="книга", tags=["зима"], made={"by": [{"name": "народ"}]}
     )

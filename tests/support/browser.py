@@ -1,4 +1,4 @@
-"""A report opened in real Chromium."""
+"""Open a report in Chromium."""
 
 import shutil
 from pathlib import Path
@@ -15,15 +15,15 @@ _with_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: `apt-
 
 
 def in_browser(test):
-    """Mark a test that needs Chromium: slow, and skipped if there is none."""
+    """Mark a test that needs Chromium: it is slow, and it is skipped without Chromium."""
     return pytest.mark.slow(_with_chromium(test))
 
 
 class Opened:
-    """A report in the browser, with what it asked for and complained of."""
+    """A report in the browser, with its requests and errors."""
 
     def __init__(self, browser, file, address="", before="", **settings):
-        """Open a report at a part of its address, such as `#a=model`; run a script before it loads."""
+        """Open a report at a fragment of its address, such as `#a=model`. Run a script before the report is loaded."""
         settings = {"locale": "en-US", "viewport": {"width": 1360, "height": 900}, **settings}
         self.context = browser.new_context(**settings)
         self.page = self.context.new_page()

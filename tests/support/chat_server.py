@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's chat protocol over real HTTP on loopback, with scripted answers."""
+"""A local HTTP server for OpenAI's chat protocol, with scripted answers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-# The answer to a prompt: a message's text, None for a message without text, or an HTTP status to fail with.
+# The answer to a prompt: a text, None for a message without text, or an HTTP status for a failure.
 Answer = Callable[[str], "str | int | None"]
 
 
 class ChatServer:
-    """The server, in threads of its own; a context manager.
+    """The server, which runs in its own threads. Use it as a context manager.
 
     Attributes:
-        url: what `base_url` names.
-        requests: the bodies that came in.
-        headers: their headers.
+        url: the value for `base_url`.
+        requests: the bodies of the requests.
+        headers: the headers of the requests.
     """
 
     def __init__(self, answer: Answer, *, meeting: int = 1) -> None:
-        """Script the server.
+        """Create the server.
 
         Args:
-            answer: what it answers to a prompt.
-            meeting: how many requests must be here at once before the first of them is answered.
+            answer: returns the answer to a prompt.
+            meeting: the number of requests that must have arrived before the first one is answered.
         """
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""Calling `mera-ru` as its entry point does, in this process or in one of its own."""
+"""Call `mera-ru` as its entry point does, in this process or in a new one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mera_ru_tasks.cli import main
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left: exit status, standard output and standard error."""
+    """The result of a command: exit status, standard output and standard error."""
 
     status: int
     out: str
@@ -28,7 +28,8 @@ class Command:
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.capsys, self.monkeypatch = capsys, monkeypatch
-        # `mera-ru run` lets lm-eval set its logger up for a whole process; later tests read what it hands on.
+        # `mera-ru run` lets lm-eval configure its logger for the whole process, but later tests need the logger's
+        # messages.
         logger = logging.getLogger("lm_eval")
         monkeypatch.setattr(logger, "propagate", logger.propagate)
         monkeypatch.setattr(logger, "handlers", list(logger.handlers))
@@ -44,7 +45,7 @@ class Command:
 
 
 def in_process(*arguments: object, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Call `mera-ru` in a process of its own, with further environment variables."""
+    """Call `mera-ru` in a new process, with additional environment variables."""
     start = "import sys; from mera_ru_tasks.cli import main; sys.argv[0] = 'mera-ru'; main()"
     return subprocess.run(
         [sys.executable, "-c", start, *map(str, arguments)],

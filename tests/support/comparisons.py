@@ -1,4 +1,4 @@
-"""The scripted models that are compared, and what tests do with their runs and with the comparison."""
+"""The scripted models of the comparisons, and helpers for their runs and comparisons."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ WEAK, MIDDLE, STRONG = "org/weak-160m", "org/middle-1b", "/models/local/strong-7
 
 
 def skilled(skill: float) -> Callable:
-    """A model that is right on a share of documents, the same ones for each model of more skill; always the same."""
+    """Create a model that is correct on a share of documents. A better model is correct on all documents of a worse
+    one.
+    """
 
     def answer(doc, prompt):
         luck = random.Random(f"{doc['instruction']} {sorted(doc['inputs'].items())}").random()
         if luck < skill:
-            # Every fifth right answer is in another case of the marker, which only flexible-extract reads.
+            # Every fifth correct answer has the marker in another case, which only flexible-extract accepts.
             return f"**ОТВЕТ: {reference(doc)[7:]}**" if int(luck * 1000) % 5 == 0 else reference(doc)
         return (
             "Не знаю, что ответить." if luck > 0.9 else f"Ответ: {'А' if doc['answer_format']['choices'] else 'пень'}"

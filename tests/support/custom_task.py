@@ -1,4 +1,4 @@
-"""A user's own task, and a run of it."""
+"""A custom task, and a run of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def row(identity: int, outputs: str | None, **meta: Any) -> Row:
 
 
 def task_folder(root: Path, **settings: Any) -> Path:
-    """A folder with the task `own`; settings of lm-eval's own are those without our prefix."""
+    """Write a folder with the task `own`. Settings without our prefix are lm-eval's own."""
     folder = root / "tasks"
     folder.mkdir(exist_ok=True)
     ours = {name: value for name, value in settings.items() if name.startswith("mera_ru_")}

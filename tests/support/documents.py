@@ -1,4 +1,4 @@
-"""The documentation, and what stands in it."""
+"""The pages of the documentation and their contents."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ DOCUMENTS = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "yaml_tasks/**/*.md", "mera_ru_tasks/sample_data/*.md")
     for path in REPOSITORY.glob(pattern)
-    if path.name != "CHANGELOG.md"  # it tells of the past
+    if path.name != "CHANGELOG.md"  # it describes the past
 )
 
 README = REPOSITORY / "README.md"
 
 
 def page(name: str, *, russian: bool = False) -> Path:
-    """The page of the documentation about a topic."""
+    """Return the page of the documentation about a topic."""
     return REPOSITORY / "docs" / ("ru" if russian else "") / f"{name}.md"
 
 
@@ -39,18 +39,20 @@ def blocks(document: Path, language: str) -> list[str]:
 
 
 def spans(document: Path) -> list[str]:
-    """The inline code of a document."""
+    """Return the inline code in a document."""
     return re.findall(r"`([^`\n]+)`", _FENCE.sub("", text_of(document)))
 
 
 def headings(document: Path) -> list[tuple[int, str]]:
-    """The headings, each as its level and its text."""
+    """Return the headings as pairs of level and text."""
     found = re.findall(r"^(#+) (.+)$", _FENCE.sub("", text_of(document)), re.MULTILINE)
     return [(len(marks), title) for marks, title in found]
 
 
 def anchors(document: Path) -> list[str]:
-    """The headings' anchors, as GitHub makes them: letters of every alphabet stay, and a repeated one gets a number."""
+    """Return the anchors of the headings as on GitHub: letters of every alphabet are kept, and repeated anchors get a
+    number.
+    """
     slugs = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for _, title in headings(document)]
     before = [slugs[:place].count(slug) for place, slug in enumerate(slugs)]
     return [f"{slug}-{times}" if times else slug for slug, times in zip(slugs, before, strict=True)]

@@ -1,4 +1,4 @@
-"""Python environments as a user has them: the built wheel installed, lm-eval from a wheel or an editable checkout."""
+"""Create Python environments like a user's: the built wheel, and lm-eval from a wheel or an editable checkout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LM_EVAL = Path(find_spec("lm_eval").origin).parent  # type: ignore[union-attr, a
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the project's wheel as `pip install` would, with the build backend that is installed here."""
+    """Build the project's wheel as `pip install` does, with the build backend that is installed here."""
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)],
         cwd=REPOSITORY, check=True, capture_output=True,
@@ -29,7 +29,7 @@ def build_wheel(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment that shares what is installed here, except this project and lm-eval."""
+    """A virtual environment that shares the installed packages, except this project and lm-eval."""
 
     root: Path
 
@@ -43,7 +43,7 @@ class Environment:
         return self.root / "lib" / version / "site-packages"
 
     def run(self, *arguments: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run the environment's Python as a user does; nothing of the tests' own settings is handed on."""
+        """Run the environment's Python as a user does, without the settings of the tests."""
         kept = {
             name: value for name, value in os.environ.items()
             if name in ("PATH", "HOME", "LANG", "TMPDIR") or name.startswith(("PIP_", "SSL_"))
@@ -54,7 +54,7 @@ class Environment:
         )  # fmt: skip
 
     def pip(self, *arguments: str) -> None:
-        """Run pip on this environment, without the network."""
+        """Run pip in this environment, without network access."""
         subprocess.run(
             [sys.executable, "-m", "pip", "--python", str(self.python), *arguments],
             check=True, capture_output=True, text=True, cwd=self.root,
@@ -65,23 +65,25 @@ class Environment:
         self.pip("install", "--no-deps", "--no-index", "--no-build-isolation", *what)
 
     def files(self) -> set[Path]:
-        """All that is installed, without the bytecode that imports leave."""
+        """Return all installed files, except the bytecode that imports create."""
         return {path for path in self.site_packages.rglob("*") if "__pycache__" not in path.parts}
 
 
 def make_environment(root: Path, lm_eval: str | None, lean_lm_eval: Path) -> Environment:
-    """Make an environment without this project.
+    """Create an environment without this project.
 
     Args:
-        root: where it goes.
-        lm_eval: how lm-eval is installed: `whole` (as here, with its 12 s of tasks), `wheel`, `editable` (a path in a
-            `.pth` file), `editable finder` (a finder on `sys.meta_path`), or None for not at all.
-        lean_lm_eval: a folder that holds lm-eval without its tasks, for all but `whole`.
+        root: the folder of the environment.
+        lm_eval: how lm-eval is installed: `whole` (as here, with all its tasks, which take 12 s), `wheel`, `editable`
+            (a
+            path in a `.pth` file), `editable finder` (a finder on `sys.meta_path`), or None for no lm-eval.
+        lean_lm_eval: a folder with lm-eval without its tasks, for all choices except `whole`.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(root)], check=True)
     environment = Environment(root)
     site_packages = environment.site_packages
-    # Links, since this project's own `.pth` files must not be read where they are, and other packages must be found.
+    # Links are used because this project's own `.pth` files must not be read in place, but other packages must be
+    # found.
     shared = root / "shared"
     shared.mkdir()
     for folder in INSTALLED:
@@ -98,7 +100,7 @@ def make_environment(root: Path, lm_eval: str | None, lean_lm_eval: Path) -> Env
     elif lm_eval == "editable":
         (site_packages / "__editable__.lm_eval.pth").write_text(f"{lean_lm_eval}\n")
     elif lm_eval == "editable finder":
-        # The form of setuptools: a module with a finder that maps the package's name to its folder.
+        # The format of setuptools: a module with a finder that maps the package's name to its folder.
         (site_packages / "__editable___lm_eval_finder.py").write_text(
             FINDER.replace("PACKAGE", str(lean_lm_eval / "lm_eval"))
         )
@@ -127,7 +129,7 @@ def install():
 
 
 def copy_lean_lm_eval(folder: Path) -> Path:
-    """Copy lm-eval without its tasks, but for one, so that its scan of them takes no time."""
+    """Copy lm-eval with a single task, so that scanning its tasks takes no time."""
 
     def only_one_task(directory: str, names: list[str]) -> list[str]:
         if Path(directory) != LM_EVAL / "tasks":

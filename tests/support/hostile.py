@@ -1,4 +1,4 @@
-"""Inputs made to exhaust memory or time, each as the command line that reads it; as a program, it prints figures."""
+"""Inputs that could exhaust memory or time, each with a command line that reads it. As a program, print figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Arguments = list[object]
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left: its status, its output, and the memory and time that it took."""
+    """The result of a command: its status and output, and the memory and time that it used."""
 
     status: int
     output: str
@@ -38,7 +38,7 @@ class Result:
 
 
 def call(arguments: Arguments) -> Result:
-    """Call `mera-ru` with a limited address space; a command that does not end is killed."""
+    """Call `mera-ru` with a limited address space, and kill the command if it does not end."""
     start = "import sys; from mera_ru_tasks.cli import main; sys.argv[0] = 'mera-ru'; main()"
     began = time.monotonic()
     process = subprocess.Popen(
@@ -210,7 +210,7 @@ def log_pipe(folder: Path) -> Arguments:
 def log_line(folder: Path) -> Arguments:
     file = results(folder) / f"samples_riddles_sample_{DATE}.jsonl"
     with file.open("wb") as stream:
-        stream.truncate(4 << 30)  # one line of 4 GiB, with no space on the disk
+        stream.truncate(4 << 30)  # one line of 4 GiB that takes no space on the disk
     return ["score", folder]
 
 
@@ -232,7 +232,7 @@ if __name__ == "__main__":
     print(f"{'input':24}{'status':>7}{'MiB':>7}{'s':>7}{'CPU s':>7}{'characters':>12}")
     for name, make in INPUTS.items():
         with tempfile.TemporaryDirectory() as folder:
-            # In a process of its own: a child's peak memory is counted from its parent's.
+            # In a separate process, because a child's peak memory includes that of its parent.
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 arguments = pool.submit(make, Path(folder)).result()
             found = call(arguments)

@@ -1,4 +1,4 @@
-"""A hub of one's own on loopback: as much of the Hugging Face hub's protocol as loading a dataset takes."""
+"""A local hub that implements the part of the Hugging Face hub's protocol that loading a dataset needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Repositories = Mapping[str, Mapping[str, bytes]]
 
 @contextmanager
 def hub(repositories: Repositories) -> Iterator[str]:
-    """Serve datasets, each a name and its files by path, all at the commit `COMMIT`; yields the address."""
+    """Serve datasets at the commit `COMMIT`, and yield the address. Each dataset is a name with its files by path."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""Call `mera-ru` many times in forks of one process, and kill it at a chosen write. Reads and writes lines of JSON."""
+"""Call `mera-ru` in forks of one process, and kill it at a given write. Read and write lines of JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-# Python's audit events before each change of a file; `open` only for writing.
+# Python's audit events before each change of a file. `open` counts only for writing.
 _CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "open"}
 
 
 class Forks:
-    """A process that has loaded the package; a context manager."""
+    """A process that has loaded the package. Use it as a context manager."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
@@ -40,9 +40,9 @@ class Forks:
         """Call a command.
 
         Args:
-            arguments: its arguments.
-            watched: the folder whose changes count.
-            allowed: the number of changes after which the next one kills the process; None for no kill.
+            arguments: the command's arguments.
+            watched: the folder in which changes are counted.
+            allowed: the number of changes after which the next one kills the process; None to never kill it.
 
         Returns:
             The exit status, the number of changes, and the output.
@@ -94,7 +94,8 @@ def _serve() -> None:
         if process == 0:
             os.dup2(output, 1)
             os.dup2(output, 2)
-            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")  # the old ones remember what they were
+            # The old objects remember the earlier files.
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             code = 0
             try:
                 _run(arguments, watched, allowed, write)

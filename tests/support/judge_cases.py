@@ -28,22 +28,22 @@ def riddle(number: int, response: str, outputs: str = "лук; луковица"
 
 
 def wrong(number: int) -> Document:
-    """A riddle that the judge must be asked about."""
+    """Return a riddle and a response that needs a question to the judge."""
     return riddle(number, f"Ответ: репа {number}")
 
 
 def many(count: int) -> Sequence[Document]:
-    """So many documents that all need a question."""
+    """Return this number of documents that all need a question."""
     return [wrong(number) for number in range(count)]
 
 
 def settings_for(stub: StubJudge, folder: Path, **changes: Any) -> Settings:
-    """Settings for a stub, with the cache in `folder`; the next question tries the server anew."""
+    """Return settings for a stub with the cache in `folder`, and forget that the server was already checked."""
     check.cache_clear()
     defaults = {"cache": folder / "judge.sqlite", "timeout": 5.0}
     return Settings(api_base=stub.url, model="stub-judge", key=KEY, **(defaults | changes))
 
 
 def scores(verdicts: Sequence[Judgement]) -> list[float | None]:
-    """The verdicts' scores."""
+    """Return the scores of the verdicts."""
     return [verdict.score for verdict in verdicts]

@@ -1,4 +1,4 @@
-"""A process that judges, for tests that kill it: `python judge_process.py COUNT` prints the scores as JSON."""
+"""A judging process for tests that kill it: `python judge_process.py COUNT` prints the scores as JSON."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""A stub of a judge's server: OpenAI's chat protocol over real HTTP on loopback, with faults by script.
+"""A stub of a judge's server: OpenAI's chat protocol over local HTTP, with scripted faults.
 
-Run as a program it serves until it is killed, and prints its address: `python judge_stub.py SECONDS_PER_REPLY`.
+As a program, it prints its address and serves until it is killed: `python judge_stub.py SECONDS_PER_REPLY`.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from aiohttp import web
 Score = Callable[[str], int]
 Faults = Callable[[str, int], "str | None"]
 
-# Each way in which a reply can fail in passing.
+# The ways in which a reply can fail temporarily.
 FAULTS = ("429", "500", "reset", "timeout", "cut", "no json", "no choices", "off scale")
-# And further ones, after which a question may stay without a verdict.
+# Additional ways, after which a question may have no verdict.
 FURTHER_FAULTS = ("page", "null content", "two scores", "cut verdict", "list")
 
 
 def hashed_score(message: str) -> int:
-    """A score that depends on the question alone, and on nothing that a repeated question adds."""
+    """Return a score that depends only on the question, not on text that a repeated question adds."""
     question = message.partition("\n\nТвой прошлый ответ")[0]
     return hashlib.sha256(question.encode()).digest()[0] % 3
 
 
 class StubJudge:
-    """The server, in a thread of its own; a context manager.
+    """The server, which runs in its own thread. Use it as a context manager.
 
     Attributes:
-        url: the address for LM_EVAL_JUDGE_API_BASE, once it runs.
-        messages: every message that came in, in order, repeated ones too.
-        bodies: the whole requests.
-        headers: the requests' headers.
-        attempts: how often each message came.
-        flooded: the bytes of replies without an end that were sent, compressed or not.
-        holds: for a question and its number (from 0) whether it must still wait for its reply; None for none.
+        url: the address for LM_EVAL_JUDGE_API_BASE while the server runs.
+        messages: all received messages in order, including repeated ones.
+        bodies: the complete requests.
+        headers: the headers of the requests.
+        attempts: the number of times that each message was received.
+        flooded: the number of bytes sent in endless replies, compressed or not.
+        holds: returns True if a question with this number (from 0) must still wait for its reply; None for no waiting.
     """
 
     def __init__(
@@ -58,16 +58,16 @@ class StubJudge:
         key: str | None = None,
         port: int = 0,
     ) -> None:
-        """Script the server.
+        """Create the server.
 
         Args:
-            score: the verdict on a message, 0 to 2.
-            faults: for a message and its attempt (from 0) the name of a fault, or None.
-            delay: seconds a reply takes.
-            words: the judge's whole text, in place of a verdict of `score`.
-            refuses: the HTTP status with which a type of `response_format` is refused.
-            key: the only key accepted; None for any.
-            port: 0 for a free one.
+            score: returns the verdict on a message, 0 to 2.
+            faults: returns the name of a fault, or None, for a message and its attempt (from 0).
+            delay: the seconds before a reply.
+            words: returns the complete text of the judge instead of a verdict.
+            refuses: the HTTP status with which each unsupported type of `response_format` is refused.
+            key: the only accepted key; None to accept any key.
+            port: the port; 0 for a free one.
         """
         self.score, self.faults, self.delay, self.words = score, faults, delay, words
         self.refuses, self.key, self.port = refuses or {}, key, port
@@ -92,7 +92,7 @@ class StubJudge:
         self.stop()
 
     def stop(self) -> None:
-        """End the server: its connections break and its port is closed."""
+        """Stop the server: break its connections and close its port."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stopped.set)
             self._thread.join()
@@ -123,9 +123,7 @@ class StubJudge:
         self.messages.append(message)
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
-        if (
-            self.holds
-        ):  # not looked for where it is None: a benchmark's thousand questions would slow down as they pile up
+        if self.holds:  # skipped if it is None, because a thousand questions would become slow
             number = len(self.questions) - 1
             while message in self.questions and self.holds(message, number):
                 await asyncio.sleep(0.002)
@@ -144,7 +142,7 @@ class StubJudge:
         return json.dumps({"reason": "так решил судья", "score": self.score(message)}, ensure_ascii=False)
 
     async def _flood(self, request: web.Request, *, packed: bool) -> web.StreamResponse:
-        """Send a reply without an end, plain or as a few compressed bytes."""
+        """Send an endless reply, as plain bytes or as a few compressed bytes."""
         response = web.StreamResponse(headers={"Content-Encoding": "gzip"} if packed else {})
         await response.prepare(request)
         part = b" " * (1 << 20)
@@ -198,7 +196,7 @@ _UNREADABLE = {
 
 
 def completion(words: str | None) -> dict[str, Any]:
-    """A chat completion whose message is `words`."""
+    """Return a chat completion with the message `words`."""
     return {
         "id": "stub",
         "object": "chat.completion",
@@ -210,7 +208,7 @@ def completion(words: str | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    # The words of inspect-ai's graders stand in the reason, so that they read a verdict too.
+    # The reason contains the words that inspect-ai's graders expect, so that they also find a verdict.
     verdict = '{"reason": "так решил судья\\nGRADE: C", "score": 2}'
     with StubJudge(delay=float(sys.argv[1]), words=lambda message, attempt: verdict) as stub:
         print(stub.url, flush=True)

@@ -1,4 +1,4 @@
-"""What tasks there are."""
+"""The names of all tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.documents import DOCUMENTS, blocks
 
 @cache
 def known_tasks() -> frozenset[str]:
-    """Our tasks, groups and tags, and those that the documents' own YAML blocks make."""
+    """Return this package's tasks, groups and tags, and those that YAML blocks in the documents define."""
     ours = TaskManager(include_defaults=False, include_path=str(yaml_folder())).all_tasks
     made = [re.findall(r"^task: (\w+)$", block, re.MULTILINE) for doc in DOCUMENTS for block in blocks(doc, "yaml")]
     return frozenset(ours).union(*made)

@@ -1,4 +1,4 @@
-"""Known responses with known scores, and what the tests of runs read of their results."""
+"""Known responses with known scores, and helpers that read the results of runs."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ GROUPS = {
     "mera_ru_sample_rank": ("enantiosemy_sample_rank", "riddles_sample_rank", "russian_regions_sample_rank"),
 }  # fmt: skip
 
-# The chance levels of ranked options that are the same for all documents.
+# The chance levels of ranked options that are the same for every document.
 RANKING_CHANCE = {
     "auc": 1 / 2, "acc": 1 / 10, "acc_bytes": 1 / 10,
     "cloze_acc_bytes": 1 / 4, "cloze_acc": 1 / 4, "letter_acc": 1 / 4,
 }  # fmt: skip
 
-# The tasks that rank options: on the test data, on the shots, on the shipped data.
+# The ranking tasks: on the test data, on the shots, on the sample data.
 RANKED = (*GROUPS["mera_ru_rank"], *GROUPS["mera_ru_shots_rank"], *GROUPS["mera_ru_sample_rank"])
 SCORED = (*BASES, *GROUPS["mera_ru_shots"], *GROUPS["mera_ru_prefill"], "riddles_open")
 SAMPLES = (*GROUPS["mera_ru_sample"], *GROUPS["mera_ru_sample_prefill"], "riddles_open_sample")
 
-# For each benchmark its rows, what the model writes to each, and all the numbers that must come out.
+# For each benchmark: its rows, the response to each row, and all expected scores.
 ENANTIOSEMY = [
     (enantiosemy(1, "А; Е"), "Ответ: А; Е"),
     (enantiosemy(2, "А; Е"), "Ответ: **Е, А**"),
@@ -95,7 +95,7 @@ def base_of(task: str) -> str:
 
 
 def answer_of(cases: list[tuple[Row, str | None]]) -> Answer:
-    """A model that answers as the cases say; behind a prefilled marker it does not write the marker again."""
+    """Create a model that gives the responses in the cases. After a prefilled marker, it does not repeat the marker."""
     by_id = {row["meta"]["id"]: response for row, response in cases}
 
     def answer(doc: Mapping[str, Any], prompt: str) -> str | None:
@@ -106,7 +106,7 @@ def answer_of(cases: list[tuple[Row, str | None]]) -> Answer:
 
 
 def known_folder(root: Path, *, in_shots: bool = False) -> Path:
-    """The cases' rows of all benchmarks, in the split that the task scores."""
+    """Return the rows of all benchmarks in the split that the task scores."""
     for base, cases in CASES.items():
         rows = [row for row, _ in cases]
         closed = [{**row, "outputs": "", "meta": {**row["meta"], "id": 99}} for row in rows[:1]]

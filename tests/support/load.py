@@ -1,4 +1,4 @@
-"""What the tests of loading share: data written in some form, and what loading makes of them."""
+"""Helpers for the tests of loading: data in every file format, and the loaded documents."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Splits = Mapping[str, list[Row]]
 
 
 def documents(loaded: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The documents of all splits as bytes would be written, so that the order of fields counts too."""
+    """Return the documents of all splits as bytes, so that the order of fields is compared, too."""
     return {split: [json.dumps(doc, ensure_ascii=False) for doc in docs] for split, docs in loaded.items()}
 
 
 def message(root: Path, benchmark: Benchmark, **settings: Any) -> str:
-    """The message of the error that loading must end with, the data folder written as ROOT."""
+    """Return the message of the error that loading must raise, with ROOT instead of the data folder."""
     with pytest.raises(DataError) as caught:
         load(benchmark, data=root, **settings)
     return str(caught.value).replace(str(root), "ROOT")

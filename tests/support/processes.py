@@ -1,4 +1,4 @@
-"""Runs in several processes, each played by a thread."""
+"""Runs in several processes, each simulated by a thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.scripted import RankingModel, ScriptedModel, reference
 
 
 class World:
-    """What the processes of one run share."""
+    """The state that the processes of one run share."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -25,7 +25,7 @@ class World:
         self._brought: list[Any] = [None] * size
 
     def exchange(self, rank: int, value: Any) -> list[Any]:
-        """Wait for all processes, and get what each brought."""
+        """Wait for all processes, and return what each contributed."""
         self._brought[rank] = value
         self._meeting.wait()
         brought = list(self._brought)
@@ -34,7 +34,7 @@ class World:
 
 
 class _Process:
-    """One of several processes, of which each gets a share of the documents, as lm-eval's engines have them."""
+    """One of several processes. Each gets a share of the documents, as in lm-eval's backends."""
 
     def __init__(self, answer: Any, world: World, rank: int) -> None:
         super().__init__(answer)  # type: ignore[call-arg]
@@ -69,7 +69,7 @@ def run_in_processes(
     kind: type[Process | RankingProcess] = Process,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Evaluate with `size` processes, each a thread with tasks of its own, and return what the first one reports."""
+    """Evaluate with `size` processes, each a thread with its own tasks, and return the report of the first one."""
     world = World(size)
     loaded = []
     for _ in range(size):

@@ -1,4 +1,4 @@
-"""How many examples the property tests try."""
+"""The number of examples for property tests."""
 
 from __future__ import annotations
 
@@ -6,5 +6,7 @@ from hypothesis import settings
 
 
 def at_least(examples: int) -> settings:
-    """Settings for a property whose faults are rare: this many examples, or the profile's number if that is more."""
+    """Return settings for a property with rare failures: this number of examples, or the profile's number if it is
+    larger.
+    """
     return settings(max_examples=max(examples, settings().max_examples))

@@ -1,4 +1,4 @@
-"""Random Russian prose that answers nothing: sentences of real words, with all that punctuation and line ends do."""
+"""Random Russian prose that contains no answer: sentences of real words with various punctuation and line ends."""
 
 import random
 
@@ -21,7 +21,7 @@ ENDS = [".", ".", ".", ".", "!", "?", "…", "...", "?!"]
 
 
 def clause(rng: random.Random) -> str:
-    """A subject, perhaps described, and what it did."""
+    """Return a subject, perhaps with a description, and an action."""
     words = [rng.choice(ADJECTIVES), rng.choice(NOUNS), rng.choice(VERBS)]
     for place in (0, 2, 3):
         if rng.random() < 0.3:
@@ -30,7 +30,7 @@ def clause(rng: random.Random) -> str:
 
 
 def sentence(rng: random.Random) -> str:
-    """One to three clauses, perhaps behind an opening word, in quotes or as speech."""
+    """Return one to three clauses, perhaps after an introductory word, in quotation marks or as direct speech."""
     text = clause(rng)
     if rng.random() < 0.4:
         text = f"{rng.choice(OPENINGS)} {text}"
@@ -41,10 +41,10 @@ def sentence(rng: random.Random) -> str:
 
 
 def prose(rng: random.Random) -> str:
-    """One to six sentences on one line, on several, or in paragraphs."""
+    """Return one to six sentences on one line, on several lines, or in paragraphs."""
     between = rng.choice((" ", " ", "\n", "\n\n"))
     text = between.join(sentence(rng) for _ in range(rng.randint(1, 6)))
-    if rng.random() < 0.2:  # a line end that some width demands
+    if rng.random() < 0.2:  # a line end as in wrapped text
         words = text.split(" ")
         at = rng.randrange(1, len(words))
         text = " ".join(words[:at]) + "\n" + " ".join(words[at:])

@@ -1,4 +1,4 @@
-"""Make a results file state what its sample logs hold, after a test has changed them as another run would."""
+"""Update a results file after a test has changed its sample logs as another run would."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mera_ru_tasks.scoring.metrics import METRICS, group_mean
 
 
 def restate(folder: Path) -> None:
-    """Write hashes, counts and scores of the sample logs in a model's folder into its results files.
+    """Write the hashes, counts and scores of the sample logs in a model's folder to its results files.
 
-    What a log lacks (scores in a run without answers, say) is removed from the results too.
+    Scores that are missing from the logs, for example in a run without answers, are also removed from the results.
     """
     for results in folder.glob("results_*.json"):
         date = results.stem.removeprefix("results_")
@@ -52,6 +52,6 @@ def _restate_task(content: dict[str, Any], task: str, rows: list[dict[str, Any]]
 
 
 def rehash(row: dict[str, Any]) -> dict[str, Any]:
-    """Give a changed row the hash of its document."""
+    """Return a changed row with the hash of its new document."""
     text = json.dumps(row["doc"], indent=2, ensure_ascii=False)
     return {**row, "doc_hash": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}

@@ -1,4 +1,4 @@
-"""Single rows of each benchmark, short enough to read, and folders made of them."""
+"""Short rows of each benchmark, and folders that contain them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPTIONS = "А. {option_a}\nБ. {option_b}\nВ. {option_c}\nГ. {option_d}"
 
 
 def enantiosemy(identity: int, outputs: str | None = "А; Е", **meta: Any) -> Row:
-    """A row that asks for several letters of six."""
+    """Return a row whose answer is several of six letters."""
     return {
         "instruction": "Слово «{enantiosemic_word}». Буквы из {А, Б, В, Г, Д, Е}.\n{text}\n"
         + OPTIONS
@@ -29,7 +29,7 @@ def enantiosemy(identity: int, outputs: str | None = "А; Е", **meta: Any) -> R
 
 
 def riddle(identity: int, outputs: str | None = "Снег; Первый снег", **meta: Any) -> Row:
-    """A row that asks for a word or phrase."""
+    """Return a row whose answer is a word or phrase."""
     return {
         "instruction": "Отгадай. Строка ответа: «Ответ: слово».\n{question}",
         "inputs": {"question": f"Загадка {identity}?"},
@@ -39,7 +39,7 @@ def riddle(identity: int, outputs: str | None = "Снег; Первый снег
 
 
 def region(identity: int, outputs: str | None = "Б", *, group: int = 0, kind: int = 1, **meta: Any) -> Row:
-    """A row that asks for a letter of four, behind it for a language unit where `kind` is 2 or 3."""
+    """Return a row whose answer is one of four letters, followed by a language unit if `kind` is 2 or 3."""
     extra = {1: {}, 2: {"lang_unit": "мультифора", "example_text": "Вот пример."}, 3: {"region": "Томск"}}[kind]
     shown = "".join(f"{{{name}}}\n" for name in extra)
     return {
@@ -57,7 +57,9 @@ def region(identity: int, outputs: str | None = "Б", *, group: int = 0, kind: i
 def data_folder(
     root: Path, benchmark: str, test: Sequence[Any], shots: Sequence[Any] | None = (), prompts: Sequence[Any] = ()
 ) -> Path:
-    """Write one benchmark in the authors' layout into the data folder `root`; `shots` None leaves that split out."""
+    """Write one benchmark in the authors' layout to the data folder `root`, without a split for shots if `shots` is
+    None.
+    """
     folder = root / benchmark
     folder.mkdir(parents=True, exist_ok=True)
     for split, rows in (("test", test), ("shots", shots)):

@@ -1,4 +1,4 @@
-"""A model whose answers are a function, and runs of it in lm-eval that leave the logs a user's run leaves."""
+"""A model whose answers are a function, and lm-eval runs with this model that write the same logs as a user's run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lm_eval.tasks import TaskManager
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.paths import yaml_folder
 
-# lm-eval has the machine described anew for every run, which takes longer than a run here does.
+# lm-eval describes the machine again in every run, which takes longer than a run in these tests.
 torch.utils.collect_env.get_pretty_env_info = functools.cache(torch.utils.collect_env.get_pretty_env_info)
 
 Answer = Callable[[Mapping[str, Any], str], str | None]
@@ -24,10 +24,10 @@ Value = Callable[[Mapping[str, Any], str, str], float]
 
 
 class ScriptedModel(LM):
-    """An lm-eval model that answers `answer(doc, prompt)`; None is what an API's empty message gives.
+    """An lm-eval model with the response `answer(doc, prompt)`. None is an empty message of an API.
 
     Attributes:
-        prompts: the prompts it was given, in order.
+        prompts: the received prompts, in order.
     """
 
     def __init__(self, answer: Answer) -> None:
@@ -57,10 +57,10 @@ class ScriptedModel(LM):
 
 
 class RankingModel(LM):
-    """An lm-eval model whose log-likelihoods are `value(doc, context, continuation)`.
+    """An lm-eval model with the log-likelihoods `value(doc, context, continuation)`.
 
     Attributes:
-        requests: the contexts and continuations that it was given, in order.
+        requests: the received contexts and continuations, in order.
     """
 
     def __init__(self, value: Value) -> None:
@@ -82,7 +82,7 @@ class RankingModel(LM):
 
 
 def reference(doc: Mapping[str, Any], prompt: str = "") -> str:
-    """An answer in the form the prompts ask for: right where the document has a reference."""
+    """Return an answer in the format that the prompts require, which is correct if the document has a reference."""
     is_list = AnswerFormat.of(doc).is_list
     answer = doc["outputs"].split(";")[0] if is_list else doc["outputs"]
     return f"Ответ: {answer or 'А'}"
@@ -98,16 +98,17 @@ def run(
     task_folders: Sequence[Path] = (),
     **settings: Any,
 ) -> dict[str, Any]:
-    """Run tasks as `lm_eval --log_samples --output_path OUTPUT` does, without its 12 s scan of all other tasks.
+    """Run tasks as `lm_eval --log_samples --output_path OUTPUT` does, without its scan of all other tasks, which takes
+    12 s.
 
     Args:
-        output: where lm-eval writes its logs; None for none.
-        tasks: names of tasks or groups.
-        answer: what the model writes, or a model.
-        data: the folder that MERA_RU_DATA would name.
+        output: the folder for lm-eval's logs; None for no logs.
+        tasks: the names of tasks or groups.
+        answer: a function that returns the response, or a model.
+        data: the data folder, as in MERA_RU_DATA.
         model: the model's name.
-        task_folders: further folders with task YAML files.
-        settings: further arguments of `simple_evaluate` (`limit`, `num_fewshot`, `predict_only`, `gen_kwargs`, …).
+        task_folders: additional folders with task YAML files.
+        settings: additional arguments of `simple_evaluate` (`limit`, `num_fewshot`, `predict_only`, `gen_kwargs`, …).
 
     Returns:
         lm-eval's results, with `samples`.
@@ -137,5 +138,5 @@ def run(
 
 
 def numbers(results: Mapping[str, Any], task: str) -> dict[str, float]:
-    """A task's or group's rows in the results table, without the standard errors."""
+    """Return the scores of a task or group in the results table, without standard errors."""
     return {key: value for key, value in results["results"][task].items() if "," in key and "_stderr" not in key}

@@ -1,4 +1,4 @@
-"""Data sets in the authors' layout, made up from syllables: right in form and number, meaningless, always the same."""
+"""Synthetic datasets in the authors' layout: valid rows of meaningless syllables, the same on every call."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ def write_data(
     benchmarks: tuple[Benchmark, ...] = LEADERBOARD,
     seed: int = 0,
 ) -> Path:
-    """Write a folder that MERA_RU_DATA can name.
+    """Write a data folder that MERA_RU_DATA can name.
 
     Args:
-        root: the data folder; each benchmark gets a folder in it.
-        answers: whether the test rows carry their reference; the shots always do.
-        rows_per_type: how many test rows each type has; default: as many as the cards say (506, 500, 603 rows).
-        shots_per_type: how many shots each type has.
-        benchmarks: which benchmarks.
-        seed: another seed makes other texts.
+        root: the data folder, which gets a folder for each benchmark.
+        answers: True if the test rows contain their references. Shots always do.
+        rows_per_type: the number of test rows of each type. By default, the numbers in the data cards (506, 500, 603
+            rows).
+        shots_per_type: the number of shots of each type.
+        benchmarks: the benchmarks to write.
+        seed: the seed of the texts.
 
     Returns:
         `root`.
@@ -57,12 +58,12 @@ def write_data(
 
 
 def write_json(file: Path, content: Any) -> None:
-    """Write `content` as the authors' files are written."""
+    """Write `content` in the format of the authors' files."""
     file.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def make_prompts(benchmark: Benchmark) -> list[Any]:
-    """Five prompts for each type, in the types' order; those of RussianRegions are blocks that rows' inputs lack."""
+    """Return five prompts for each type, in the order of types. Prompts of RussianRegions consist of blocks."""
     return [
         _prompt(benchmark, kind, f"{opening} Вид {kind or 1}.") for kind in benchmark.formats for opening in _OPENINGS
     ]
@@ -71,7 +72,7 @@ def make_prompts(benchmark: Benchmark) -> list[Any]:
 def make_rows(
     benchmark: Benchmark, *, rows_per_type: int | None = None, shots_per_type: int = 3, seed: int = 0
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The test rows and the shots, with ids through both; `instruction` is an index into `make_prompts`."""
+    """Return the test rows and the shots with consecutive ids. `instruction` is an index into `make_prompts`."""
     maker = random.Random(f"{benchmark.name} {seed}")
     sizes = {kind: rows_per_type or size for kind, size in benchmark.test_size.items()}
     test = list(_rows(benchmark, sizes, 1, 0, maker))
@@ -81,7 +82,7 @@ def make_rows(
 
 
 def with_prompt_text(benchmark: Benchmark, row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose prompt is text, its blocks among the inputs, as the hub and people's own copies have it."""
+    """Return a row with the prompt as text and its blocks in the inputs, as on the hub and in users' copies."""
     prompt = make_prompts(benchmark)[row["instruction"]]
     if isinstance(prompt, str):
         return {**row, "instruction": prompt}

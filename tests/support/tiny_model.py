@@ -1,4 +1,4 @@
-"""The demo's random GPT-NeoX with a chat template: small enough to be made and run in seconds."""
+"""The demo's random GPT-NeoX with a chat template. It can be created and run in seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHAT_TEMPLATE = (
 
 
 def save_tiny_model(folder: Path, chat_template: str = CHAT_TEMPLATE) -> Path:
-    """Save the model, which never writes its end token and has room for every prompt."""
+    """Save the model. It never generates its end token, and its context is large enough for every prompt."""
     save_random(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.chat_template = chat_template

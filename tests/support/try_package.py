@@ -1,6 +1,6 @@
-"""Install a wheel and a source distribution into environments of their own and try the first commands of a user.
+"""Install the wheel and the source distribution in new environments, and run the first commands of a user.
 
-`make package` runs it after building both. Packages that are installed here already are shared, so nothing is loaded.
+`make package` runs this after building both. Packages that are already installed are shared, so nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TRIES = (
 
 
 def main(folder: Path) -> int:
-    """Try each distribution in a folder; return the exit status."""
+    """Test each distribution in a folder, and return the exit status."""
     distributions = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
     if len(distributions) != 2:
         print(f"{folder} must hold one wheel and one source distribution; it holds {len(distributions)} files.")

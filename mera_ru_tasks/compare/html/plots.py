@@ -189,7 +189,7 @@ def _draw(panels: Sequence[Figure], titles: Sequence[str], colours: dict[str, st
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    # Do not parse names as formulas. Write SVG text as text. Write the same file for the same data.
+    # Do not parse names as formulas, keep text in SVG files as text, and write the same file for the same data.
     with rc_context({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "mera-ru-tasks"}):
         heights = [len(panel.rows) * _ROW for panel in panels]
         height = sum(heights) + _GAP * len(panels)

@@ -1,7 +1,7 @@
 """Step 5 of answer extraction: search the clauses after an answer for objections to it.
 
-A clause may mention candidates: the extracted answer or other answers. It may give the candidates as answers, deny
-them, retract the extracted answer, or do none of this. An answer is rejected if a clause gives another candidate,
+A clause may mention candidates: the extracted answer or other answers. It may give them as answers, deny them, retract
+the extracted answer, or do none of this. An answer is rejected if a clause gives another candidate,
 denies the answer or retracts it. All answer formats use the same table of words.
 """
 

@@ -13,7 +13,7 @@ BENCH := .venv-bench
 BIN := $(VENV)/bin
 PIP_INSTALL := install --quiet --disable-pip-version-check
 
-# What the demo runs: `make demo MODEL=EleutherAI/pythia-160m TASKS=enantiosemy_sample` runs another model or task.
+# The demo: `make demo MODEL=EleutherAI/pythia-160m TASKS=enantiosemy_sample` runs a different model or task.
 MODEL ?=
 # RANKED names tasks whose options are ranked by log-likelihood, without examples in the prompt.
 TASKS ?= mera_ru_sample_prefill
@@ -23,21 +23,21 @@ LIMIT ?= 12
 RESULTS ?= results
 BASELINE := random-gpt-neox
 
-# Which benchmarks `make bench` runs, by the names of their files; all if none.
+# The benchmarks that `make bench` runs, by file name. By default, all are run.
 NAMES ?=
 
-# Further versions of Python on which `make nightly` runs the quick tests, where they are installed.
+# Additional versions of Python with which `make nightly` runs the quick tests if they are installed.
 INTERPRETERS ?= 3.10 3.12 3.13 3.14
 VERSION ?= 3.13
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test nightly lint types quick unit lowest slow docs reference package interpreter chromium bench clean
 
-# The lines at the head of this file.
+# Print the lines at the start of this file.
 help:
 	@sed -n '/^$$/q; s/^# //p' Makefile
 
-# Every command that is run is printed. The report gets a free name: an earlier one may be worth keeping.
+# Print every command. The report gets an unused name, so that earlier reports are kept.
 demo: $(VENV)/demo
 	@run() { echo "Running: $(BIN)/$$*"; $(BIN)/"$$@" || exit 1; echo; }; \
 	lm() { run mera-ru run --model hf --model_args "pretrained=$$@" \
@@ -70,7 +70,7 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
-# The documentation is built by these tests, too.
+# These tests also build the documentation.
 unit: $(VENV)/dev chromium
 	$(BIN)/pytest --numprocesses 2
 
@@ -82,12 +82,12 @@ slow: $(VENV)/dev
 	@$(BIN)/pytest --collect-only -q -m slow
 	@$(BIN)/pytest --collect-only -q -m nightly || [ $$? = 5 ]
 
-# On the lowest versions that pyproject.toml allows, without the tests that no library's version can change.
+# Use the lowest versions that pyproject.toml allows. Leave out tests that do not depend on the versions of libraries.
 lowest: $(LOWEST)/dev
 	$(LOWEST)/bin/pytest --numprocesses 2 --ignore tests/scoring --ignore tests/docs \
 	    --ignore tests/data/test_sample_data.py
 
-# Tests marked `nightly`, a search for new counterexamples, and the quick tests on further interpreters.
+# Run tests marked `nightly`, search for new counterexamples, and run the quick tests with other interpreters.
 nightly: $(VENV)/dev chromium
 	$(BIN)/pytest -m nightly || [ $$? = 5 ]
 	$(BIN)/pytest --numprocesses 2 -m hypothesis --hypothesis-profile=search
@@ -103,30 +103,30 @@ nightly: $(VENV)/dev chromium
 interpreter: $(VENV)-$(VERSION)/dev
 	$(VENV)-$(VERSION)/bin/pytest --numprocesses 2 -m "not slow and not nightly" --ignore tests/docs
 
-# Both languages, without network; a warning is an error.
+# Build both languages without network access. Warnings are errors.
 docs: $(VENV)/dev
 	rm -rf build/site
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -D language=ru docs/ru build/site/ru
 	@echo "Open build/site/index.html."
 
-# The pages of the documentation that are made from the code.
+# Generate the pages of the documentation that come from the code.
 reference: $(VENV)/dev
 	$(BIN)/python docs/generate.py
 
-# The wheel and the source distribution, each installed into an environment of its own and tried.
+# Build the wheel and the source distribution, install each in a new environment, and test it.
 package: $(VENV)/dev
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 	$(BIN)/python tests/support/try_package.py dist
 
-# For the tests of the report in a real browser, which are skipped where there is none.
+# Install Chromium for the browser tests of the report, which are otherwise skipped.
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null || echo "No Chromium could be installed."; \
 	else echo "No Chromium: the report's browser tests are skipped. Install it to run them."; fi
 
-# An environment of its own: what is compared with has requirements of its own.
+# A separate environment, because the compared programs have other requirements.
 bench: $(BENCH)/bench
 	$(BENCH)/bin/python -m benchmarks $(NAMES)
 

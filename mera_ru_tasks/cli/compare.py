@@ -97,7 +97,7 @@ def compare(
         typer.Option(
             "--pool",
             help="Combine all runs of a model with the same settings into one row. By default, only runs that differ "
-            "in their sampling seeds are combined. Of any other runs, the newest is used.",
+            "in their sampling seeds are combined. Otherwise, the newest run is used.",
         ),
     ] = False,
     published: Annotated[

@@ -92,7 +92,7 @@ def compare_runs(
         margin: the equivalence margin, from 0 to 1. Two models are equal if the interval of their difference lies
             between −margin and +margin. None for no margin.
         pool: True to pool all runs of a model with the same settings into one row. By default, only runs that differ in
-            their sampling seeds are pooled; of any other runs, the newest is used.
+            their sampling seeds are pooled. Otherwise, the newest run is used.
         published: CSV files with published scores (see `select.read_published`).
 
     Raises:

@@ -66,7 +66,7 @@ def choose(paths: Sequence[Path], names: Mapping[Path, str], *, pool_runs: bool 
 
 
 def _pooled(newest_log: TaskLog, logs: Sequence[TaskLog], *, all_runs: bool) -> list[TaskLog]:
-    """Return the older logs to pool with the newest log. Settings must agree; unless `all_runs`, seeds must differ."""
+    """Return the older logs to pool with the newest log. Without `all_runs`, their sampling seeds must differ."""
     run = newest_log.run
     same = [log for log in logs if log != newest_log and (log.run.model, log.task) == (run.model, newest_log.task)]
     if run.results_file is None or not same:

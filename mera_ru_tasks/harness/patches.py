@@ -203,8 +203,8 @@ def _prefer_task_to_folder(settings: Any) -> None:
     """Make lm-eval find a task of this package even if the working directory contains a folder with the same name.
 
     If only one name is given, lm-eval 0.4.12 first looks for a folder with this name, and a data folder contains
-    folders with the names of tasks. This function gives the name twice. lm-eval then looks for no folder, and it runs
-    the task once.
+    folders with the names of tasks. This function passes the name twice. lm-eval then does not look for a
+    folder, and it runs the task once.
     """
     names = settings.tasks.split(",") if isinstance(settings.tasks, str) else settings.tasks
     if len(names) == 1 and names[0] in _task_names() and Path(names[0]).is_dir():

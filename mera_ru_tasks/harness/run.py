@@ -83,7 +83,7 @@ def _noticing_lost_results() -> Iterator[None]:
         logger.removeHandler(handler)
     if failures:
         raise OutputError(
-            f"lm-eval could not write all results ({failures[0]}). Only the table above is left. Check the free space "
+            f"lm-eval could not write all results ({failures[0]}). Only the table above remains. Check the free space "
             "and the permissions of the --output_path folder."
         )
 

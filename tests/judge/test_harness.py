@@ -57,9 +57,7 @@ def judged_metrics(results, task):
 
 
 def by_hand(results, stub, task):
-    """Return the mean verdict and the share of groups with the verdict 1 for all documents, from the samples and the
-    script.
-    """
+    """Return the mean verdict and the share of groups whose verdicts are all 1, from the samples and the script."""
     said = {}
     for message in stub.questions:
         answer = message.partition("<<<ОТВЕТ МОДЕЛИ")[2].split("\n")[1]

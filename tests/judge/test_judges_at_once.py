@@ -1,6 +1,4 @@
-"""Two `mera-ru judge` processes on one log ask each question once. A killed process neither blocks others nor leaves
-partial files.
-"""
+"""Two `mera-ru judge` processes on one log ask each question once, and a killed process blocks no other."""
 
 from __future__ import annotations
 

@@ -310,9 +310,7 @@ print([{"enantiosemy", "arc_easy"} & set(TaskManager(include_defaults=kept).all_
 
 
 def test_an_import_registers_the_tasks_of_a_folder_on_the_path(tmp_path: Path, wheel: Path, lean_lm_eval: Path) -> None:
-    """Registration also works with `pip install --target`, and in a notebook whose kernel was started before the
-    installation.
-    """
+    """As with `pip install --target`, and in a notebook whose kernel was started before the installation."""
     environment = make_environment(tmp_path / "venv", "wheel", lean_lm_eval)
     environment.pip("install", "--no-deps", "--no-index", "--target", str(tmp_path / "packages"), str(wheel))
     ended = environment.run("-c", FROM_A_FOLDER, PYTHONPATH=str(tmp_path / "packages"))

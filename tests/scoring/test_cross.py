@@ -1,5 +1,4 @@
-"""Combine qualifiers with positions and answer formats: the result depends on what a qualifier says, not on its
-position.
+"""Combine qualifiers with positions and answer formats. The result depends only on what a qualifier says.
 
 The labels follow the scoring policy. In a qualifier, {a} is the given answer and {o} is another candidate.
 """

@@ -14,9 +14,7 @@ WEAK, MIDDLE, STRONG = "org/weak-160m", "org/middle-1b", "/models/local/strong-7
 
 
 def skilled(skill: float) -> Callable:
-    """Create a model that is correct on a share of documents. A better model is correct on all documents of a worse
-    one.
-    """
+    """Create a model that is correct on a share of documents, which includes the share of any worse model."""
 
     def answer(doc, prompt):
         luck = random.Random(f"{doc['instruction']} {sorted(doc['inputs'].items())}").random()

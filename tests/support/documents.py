@@ -50,9 +50,7 @@ def headings(document: Path) -> list[tuple[int, str]]:
 
 
 def anchors(document: Path) -> list[str]:
-    """Return the anchors of the headings as on GitHub: letters of every alphabet are kept, and repeated anchors get a
-    number.
-    """
+    """Return the anchors of the headings as on GitHub: all letters are kept, and repeated anchors get a number."""
     slugs = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for _, title in headings(document)]
     before = [slugs[:place].count(slug) for place, slug in enumerate(slugs)]
     return [f"{slug}-{times}" if times else slug for slug, times in zip(slugs, before, strict=True)]

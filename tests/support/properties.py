@@ -6,7 +6,5 @@ from hypothesis import settings
 
 
 def at_least(examples: int) -> settings:
-    """Return settings for a property with rare failures: this number of examples, or the profile's number if it is
-    larger.
-    """
+    """Return settings for a property with rare failures: at least this number of examples."""
     return settings(max_examples=max(examples, settings().max_examples))

@@ -57,9 +57,7 @@ def region(identity: int, outputs: str | None = "Б", *, group: int = 0, kind: i
 def data_folder(
     root: Path, benchmark: str, test: Sequence[Any], shots: Sequence[Any] | None = (), prompts: Sequence[Any] = ()
 ) -> Path:
-    """Write one benchmark in the authors' layout to the data folder `root`, without a split for shots if `shots` is
-    None.
-    """
+    """Write a benchmark in the authors' layout to the data folder `root`. If `shots` is None, omit that split."""
     folder = root / benchmark
     folder.mkdir(parents=True, exist_ok=True)
     for split, rows in (("test", test), ("shots", shots)):

@@ -98,8 +98,7 @@ def run(
     task_folders: Sequence[Path] = (),
     **settings: Any,
 ) -> dict[str, Any]:
-    """Run tasks as `lm_eval --log_samples --output_path OUTPUT` does, without its scan of all other tasks, which takes
-    12 s.
+    """Run tasks as `lm_eval --log_samples --output_path OUTPUT` does, without its slow scan of all other tasks.
 
     Args:
         output: the folder for lm-eval's logs; None for no logs.

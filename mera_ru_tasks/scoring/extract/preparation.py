@@ -207,8 +207,8 @@ _UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 def clean(text: str) -> str:
     r"""Return a text without markup, special tokens, invisible characters, struck-out text and stress marks.
 
-    Of a long text, only the lines within the first `LIMIT` characters and the sentences within the last `LIMIT`
-    characters are kept. If the first line is longer, the result is empty. Special tokens become line ends, bullets
+    A long text is reduced to the lines within its first `LIMIT` characters and the sentences within its last `LIMIT`
+    characters. If the first line is longer, the result is empty. Special tokens become line ends, bullets
     become `-`, quotes become `"`, spaces become plain spaces, and full-width or circled characters become plain
     characters.
     """

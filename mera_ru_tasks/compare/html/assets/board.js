@@ -24,9 +24,9 @@ function ordered(rows) {
 
 function renderVerdicts() {
   byId("verdicts").replaceChildren(...data.verdicts.flatMap((verdict) => [
-    element("h2", {}, say("verdict_of", { measure: told(verdict.measure) })),
+    element("h2", {}, translate("verdict_of", { measure: told(verdict.measure) })),
     element("ul", { class: "plain" }, ...verdict.sentences.map((one) => element("li", {}, told(one.text)))),
-  ]), data.verdicts.length && data.rankings.length > 1 ? element("p", { class: "hint" }, say("verdict_lead")) : "");
+  ]), data.verdicts.length && data.rankings.length > 1 ? element("p", { class: "hint" }, translate("verdict_lead")) : "");
 }
 
 // The signs of footnotes. They cannot be mistaken for digits of a number or letters of a group.
@@ -48,7 +48,7 @@ class Footnotes {
   }
 
   lines() {
-    const common = this.common.length ? [say("common_note", { baseline: data.baseline, notes: this.common.map(told).join("; ") })] : [];
+    const common = this.common.length ? [translate("common_note", { baseline: data.baseline, notes: this.common.map(told).join("; ") })] : [];
     return [...[...this.signs].map(([text, sign]) => `${sign} ${text}`), ...common];
   }
 }
@@ -66,19 +66,19 @@ function renderBoard() {
   const rows = ALL_ROWS.filter(isChosen);
   const tasks = [...new Set(rows.map((row) => row.task))];
   const footnotes = new Footnotes(rows);
-  const head = element("tr", {}, element("th", { scope: "col" }, say("model")), ...tasks.map((task) => boardHead(task, rows)));
+  const head = element("tr", {}, element("th", { scope: "col" }, translate("model")), ...tasks.map((task) => boardHead(task, rows)));
   const lines = order().filter((model) => rows.some((row) => row.model === model)).map((model) => {
     const name = element("th", { scope: "row", class: "text" }, dot(model), model);
-    if (model === data.baseline) name.append(element("span", { class: "tag" }, say("baseline")));
+    if (model === data.baseline) name.append(element("span", { class: "tag" }, translate("baseline")));
     return element("tr", {}, name, ...tasks.map((task) => boardCell(rows.find((row) => row.model === model && row.task === task), task, footnotes)));
   });
   byId("board").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
   const notes = footnotes.lines();
   // A single comparison needs no correction.
   if (rows.some((row) => row.difference && row.difference.comparisons > 1)) notes.push(told(data.family));
-  if (rows.some((row) => row.group)) notes.push(say("groups_note"));
+  if (rows.some((row) => row.group)) notes.push(translate("groups_note"));
   byId("board-notes").replaceChildren(...notes.map((text) => element("li", {}, text)));
-  byId("about").textContent = data.baseline === null ? say("about_one") : say("about", { baseline: data.baseline });
+  byId("about").textContent = data.baseline === null ? translate("about_one") : translate("about", { baseline: data.baseline });
 }
 
 function boardHead(task, rows) {
@@ -89,15 +89,15 @@ function boardHead(task, rows) {
   const isSorted = page.sort === task || (!page.sort && isMean(task) && task === rows[0].task);
   const direction = isSorted ? (own[0].higher_is_better ? "descending" : "ascending") : "";
   return sortable(taskName(task), direction, () => go({ sort: page.sort === task ? "" : task }),
-    element("small", {}, say(own[0].metric.startsWith("group_") ? "groups" : "documents", { n: size })),
-    chance ? element("small", {}, say("chance", { x: fixed(chance.chance) })) : null,
+    element("small", {}, translate(own[0].metric.startsWith("group_") ? "groups" : "documents", { n: size })),
+    chance ? element("small", {}, translate("chance", { x: fixed(chance.chance) })) : null,
     outsideMean(task));
 }
 
 // A reader could expect every task of the table in its mean.
 function outsideMean(task) {
   const hasMean = data.means.some(isChosen) && !isMean(task);
-  return hasMean && !data.averaged.includes(task) ? element("small", {}, say("not_in_mean")) : null;
+  return hasMean && !data.averaged.includes(task) ? element("small", {}, translate("not_in_mean")) : null;
 }
 
 function boardCell(row, task, footnotes) {
@@ -106,9 +106,9 @@ function boardCell(row, task, footnotes) {
   const cell = element("td", {}, element("span", { class: "label" }, taskName(task), outsideMean(task) || ""),
     element("b", {}, fixed(row.score.value)), row.group ? element("sup", {}, row.group) : null,
     element("small", {}, interval(row.score), footnotes.mark(row.incomplete)));
-  if (row.above_chance === false) cell.append(element("small", { class: "bad" }, say("not_above_chance")));
+  if (row.above_chance === false) cell.append(element("small", { class: "bad" }, translate("not_above_chance")));
   if (row.difference) cell.append(differenceLine(row.difference, row.higher_is_better, footnotes.mark(row.notes)));
-  else if (row.why_not) cell.append(element("small", {}, say("not_compared"), footnotes.mark([row.why_not])));
+  else if (row.why_not) cell.append(element("small", {}, translate("not_compared"), footnotes.mark([row.why_not])));
   return cell;
 }
 
@@ -116,7 +116,7 @@ function differenceLine(difference, higherIsBetter, sign = null) {
   const tested = difference.p_holm !== null;
   const sure = tested && difference.p_holm < 0.05;
   const up = difference.value > 0 === higherIsBetter;
-  const p = tested ? `, ${say(difference.comparisons > 1 ? "holm" : "p")} ${probability(difference.p_holm)}` : "";
+  const p = tested ? `, ${translate(difference.comparisons > 1 ? "holm" : "p")} ${probability(difference.p_holm)}` : "";
   return element("small", { class: sure ? (up ? "good" : "bad") : "" }, `${sure ? (up ? "▲ " : "▼ ") : ""}${signed(difference.value)}${p}`, sign);
 }
 
@@ -137,7 +137,7 @@ function renderPairs() {
   fillSelect("pair-b", options, b);
   const found = data.pairs.filter((pair) => isChosen(pair) && [pair.model, pair.other].includes(a) && [pair.model, pair.other].includes(b));
   const of = (task, model) => ALL_ROWS.find((row) => isChosen(row) && row.task === task && row.model === model);
-  const names = [`A: ${a}`, `B: ${b}`, say("pair_difference"), say("interval"), say("only", { x: "A" }), say("only", { x: "B" })];
+  const names = [`A: ${a}`, `B: ${b}`, translate("pair_difference"), translate("interval"), translate("only", { x: "A" }), translate("only", { x: "B" })];
   const lines = found.map((pair) => {
     const [one, other] = [of(pair.task, a), of(pair.task, b)];
     const cells = [one ? fixed(one.score.value) : "–", other ? fixed(other.score.value) : "–"];
@@ -146,21 +146,21 @@ function renderPairs() {
       const ends = [flip * pair.difference.low, flip * pair.difference.high].sort((low, high) => low - high);
       const turned = { ...pair.difference, value: flip * pair.difference.value, low: ends[0], high: ends[1] };
       cells.push(differenceLine(turned, !one || one.higher_is_better), interval(turned));
-    } else cells.push(say("not_compared"), "");
+    } else cells.push(translate("not_compared"), "");
     const wins = isMean(pair.task) ? ["", ""] : [winsButton(a, b, pair.task), winsButton(b, a, pair.task)];
     return element("tr", {}, element("th", { scope: "row", class: "text" }, taskName(pair.task), element("small", {}, pairVerdict(pair))),
-      ...[...cells, ...wins].map((cell, place) => (cell === "" ? element("td") : element("td", {}, element("span", { class: "label" }, names[place]), cell))));
+      ...[...cells, ...wins].map((cell, index) => (cell === "" ? element("td") : element("td", {}, element("span", { class: "label" }, names[index]), cell))));
   });
-  const head = element("tr", {}, element("th", { scope: "col" }, say("task")), ...names.map((name) => element("th", { scope: "col" }, name)));
+  const head = element("tr", {}, element("th", { scope: "col" }, translate("task")), ...names.map((name) => element("th", { scope: "col" }, name)));
   byId("pair-table").replaceChildren(lines.length
     ? element("table", { class: "pair" }, element("thead", {}, head), element("tbody", {}, ...lines))
-    : element("p", { class: "empty" }, say(a === b ? "same_model" : "no_pair")));
+    : element("p", { class: "empty" }, translate(a === b ? "same_model" : "no_pair")));
 }
 
 function pairVerdict(pair) {
   const row = ALL_ROWS.find((one) => isChosen(one) && one.task === pair.task);
   const up = pair.difference && pair.difference.value > 0 === row.higher_is_better;
-  return say(`verdict_${pair.verdict}`, { model: up ? pair.model : pair.other });
+  return translate(`verdict_${pair.verdict}`, { model: up ? pair.model : pair.other });
 }
 
 // The number of a task's documents that only the first model solves. A click shows them in the list below.
@@ -171,7 +171,7 @@ function winsButton(winner, loser, task) {
   return button(counted(number), () => {
     go({ a: winner, b: loser, outcome: "pair", task, type: "", search: "", doc: "" });
     showList();
-  }, { class: "link", "aria-label": say("show_only", { model: winner, other: loser, n: number, task }) });
+  }, { class: "link", "aria-label": translate("show_only", { model: winner, other: loser, n: number, task }) });
 }
 
 function renderIntervals() {
@@ -183,8 +183,8 @@ function renderIntervals() {
     const difference = chosen.find((one) => one.kind === "difference" && one.task === figure.task);
     if (difference) {
       const marks = noted(figure.task);
-      const about = say("difference", { model: data.baseline });
-      const label = (row) => [row.model + (marks.has(row.model) ? ` (${say("with_note")})` : ""), signed(row.value)];
+      const about = translate("difference", { model: data.baseline });
+      const label = (row) => [row.model + (marks.has(row.model) ? ` (${translate("with_note")})` : ""), signed(row.value)];
       content.push(element("small", { class: "second" }, about), intervalPlot(difference, about, label));
     }
     return card(title, page.measure, ...content);
@@ -202,7 +202,7 @@ function renderNumbers() {
     ["task", (row) => taskName(row.task)], ["metric", (row) => row.metric], ["filter", (row) => row.filter], ["model", (row) => row.model],
     ["score", (row) => row.score.value, (value) => fixed(value)], ["interval", (row) => row.score.low, (low, row) => interval(row.score)],
     ["n", (row) => row.score.n, counted], ["chance_level", (row) => row.chance, (value) => fixed(value)],
-    ["difference_short", (row) => (row.difference ? row.difference.value : null), (value, row) => (value === null ? (row.why_not ? say("not_compared") : "") : signed(value))],
+    ["difference_short", (row) => (row.difference ? row.difference.value : null), (value, row) => (value === null ? (row.why_not ? translate("not_compared") : "") : signed(value))],
     ["interval", (row) => (row.difference ? row.difference.low : null), (low, row) => (row.difference ? interval(row.difference) : "")],
     ["p", (row) => (row.difference ? row.difference.p : null), (value) => (value === null ? "" : probability(value).replace("= ", ""))],
     ["holm", (row) => (row.difference ? row.difference.p_holm : null), (value) => (value === null ? "" : probability(value).replace("= ", ""))],
@@ -212,25 +212,25 @@ function renderNumbers() {
   const measureOf = (row) => JSON.stringify([row.task, row.metric, row.filter]);
   const measures = [...new Set(ALL_ROWS.map(measureOf))];
   const rank = (row) => data.rankings.find((one) => measureName(one) === measureName(row)).models.indexOf(row.model);
-  const places = ALL_ROWS.map((row) => [measures.indexOf(measureOf(row)), rank(row), row]);
-  const rows = places.sort((one, other) => one[0] - other[0] || one[1] - other[1]).map(([, , row]) => row);
+  const keyed = ALL_ROWS.map((row) => [measures.indexOf(measureOf(row)), rank(row), row]);
+  const rows = keyed.sort((one, other) => one[0] - other[0] || one[1] - other[1]).map(([, , row]) => row);
   if (column >= 0) {
     const [, value, show] = columns[column];
     const compare = show ? byNumber : byText;
     rows.sort((one, other) => (down && value(one) !== null && value(other) !== null ? -1 : 1) * compare(value(one), value(other)));
   }
-  const sort = (place) => {
-    Object.assign(numbersOrder, { column: place, down: column === place && !down });
+  const sort = (index) => {
+    Object.assign(numbersOrder, { column: index, down: column === index && !down });
     renderNumbers();
-    byId("numbers").querySelectorAll(".sorter")[place].focus();
+    byId("numbers").querySelectorAll(".sorter")[index].focus();
   };
-  const head = columns.map(([key, , show], place) => {
-    const made = sortable(say(key), place === column ? (down ? "descending" : "ascending") : "", () => sort(place));
+  const head = columns.map(([key, , show], index) => {
+    const made = sortable(translate(key), index === column ? (down ? "descending" : "ascending") : "", () => sort(index));
     if (!show) made.classList.add("text");
     return made;
   });
   const lines = rows.map((row) => element("tr", {}, ...columns.map(([, value, show]) =>
     element("td", show ? {} : { class: "text" }, show ? show(value(row), row) : value(row)))));
   byId("numbers").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines)));
-  byId("numbers-about").textContent = data.baseline === null ? "" : say("numbers_about", { model: data.baseline });
+  byId("numbers-about").textContent = data.baseline === null ? "" : translate("numbers_about", { model: data.baseline });
 }

@@ -16,22 +16,22 @@ function current() {
 
 function renderFilters() {
   const models = order().map((model) => [model, model]);
-  page.task = fillSelect("sample-task", [["", say("all")], ...data.tasks.map((task) => [task, task])], page.task);
-  const place = data.tasks.indexOf(page.task);
-  const types = samples.documents.filter((document) => !page.task || document.task === place).map((document) => document.type);
+  page.task = fillSelect("sample-task", [["", translate("all")], ...data.tasks.map((task) => [task, task])], page.task);
+  const index = data.tasks.indexOf(page.task);
+  const types = samples.documents.filter((document) => !page.task || document.task === index).map((document) => document.type);
   const known = [...new Set(types.filter((type) => type !== null))].sort((one, other) => one - other);
-  const type = fillSelect("sample-type", [["", say("all")], ...known.map((one) => [String(one), String(one)])], page.type);
+  const type = fillSelect("sample-type", [["", translate("all")], ...known.map((one) => [String(one), String(one)])], page.type);
   // The types are unknown until the documents are loaded.
   if (samples.ready) page.type = type;
-  fillSelect("sample-a", [["", say("any_model")], ...models], page.a);
-  fillSelect("sample-b", [["", say("any_model")], ...models], page.b);
+  fillSelect("sample-a", [["", translate("any_model")], ...models], page.a);
+  fillSelect("sample-b", [["", translate("any_model")], ...models], page.b);
   const outcomes = ["any", "pair", "disagree", "right", "wrong", "format", "unreadable", "judge"].filter((key) => data.models.length > 1 || !RELATIONS[key]);
-  fillSelect("sample-outcome", outcomes.map((key) => [key, say(`outcome_${key}`)]), page.outcome);
-  fillSelect("scope", ["all", "responses"].map((key) => [key, say(`scope_${key}`)]), page.scope);
+  fillSelect("sample-outcome", outcomes.map((key) => [key, translate(`outcome_${key}`)]), page.outcome);
+  fillSelect("scope", ["all", "responses"].map((key) => [key, translate(`scope_${key}`)]), page.scope);
   for (const id of ["sample-a", "sample-b"]) byId(id).closest("label").hidden = data.models.length < 2;
   if (document.activeElement !== byId("search")) byId("search").value = page.search;
   const used = ["task", "type", "a", "b", "outcome"].filter((name) => page[name] !== DEFAULTS[name]).length;
-  byId("fold-filters").textContent = say("filters") + (used ? ` (${used})` : "");
+  byId("fold-filters").textContent = translate("filters") + (used ? ` (${used})` : "");
   byId("clear").hidden = !used && !page.search;
 }
 
@@ -40,14 +40,14 @@ function renderSamples() {
   if (!samples.ready) return;
   samples.shown = samples.documents.filter(filterFor(page));
   byId("list-space").style.height = `${samples.shown.length * ITEM}px`;
-  byId("sample-count").textContent = say("count", { n: counted(samples.shown.length), all: counted(samples.documents.length) });
+  byId("sample-count").textContent = translate("count", { n: counted(samples.shown.length), all: counted(samples.documents.length) });
   renderLegend();
   reveal();
   renderList();
 }
 
 function renderLegend() {
-  const states = ["right", "format", "wrong", "none"].map((state) => element("span", {}, mark(state), say(`state_${state}`)));
+  const states = ["right", "format", "wrong", "none"].map((state) => element("span", {}, mark(state), translate(`state_${state}`)));
   const models = order().map((model) => element("span", {}, dot(model), model));
   byId("states").replaceChildren(...states);
   byId("models").replaceChildren(...models);
@@ -71,12 +71,12 @@ function renderList() {
   else list.removeAttribute("aria-activedescendant");
 }
 
-function item(document, place, isSelected, models) {
+function item(document, index, isSelected, models) {
   const marks = element("span", { class: "marks", "aria-hidden": "true" });
   const states = models.map((model) => {
     const answer = document.byModel[modelNumber.get(model)];
     const state = answer ? stateOf(answer) : "absent";
-    const about = `${model}: ${say(`state_${state}`)}`;
+    const about = `${model}: ${translate(`state_${state}`)}`;
     const made = mark(state, model);
     made.title = about;
     marks.append(made);
@@ -84,28 +84,28 @@ function item(document, place, isSelected, models) {
   });
   const about = aboutDocument(document);
   const title = text(document.title);
-  const made = element("div", { class: "item", role: "option", id: `item-${place}`, "aria-selected": String(isSelected),
-    "aria-setsize": samples.shown.length, "aria-posinset": place + 1, "aria-label": `${about}. ${title}. ${states.join("; ")}` },
+  const made = element("div", { class: "item", role: "option", id: `item-${index}`, "aria-selected": String(isSelected),
+    "aria-setsize": samples.shown.length, "aria-posinset": index + 1, "aria-label": `${about}. ${title}. ${states.join("; ")}` },
     element("div", { class: "line" }, element("span", {}, about), marks),
     element("div", { class: "text", lang: "ru" }, marked(title, hits(title))));
-  made.style.top = `${place * ITEM}px`;
-  made.addEventListener("click", () => choose(place, { step: false }));
+  made.style.top = `${index * ITEM}px`;
+  made.addEventListener("click", () => choose(index, { step: false }));
   return made;
 }
 
 // Scroll the list to the document on display.
 function reveal() {
   const list = byId("list");
-  const place = samples.shown.indexOf(current());
-  if (place < 0) list.scrollTop = 0;
-  else if (place * ITEM < list.scrollTop) list.scrollTop = place * ITEM;
-  else if ((place + 1) * ITEM > list.scrollTop + list.clientHeight) list.scrollTop = (place + 1) * ITEM - list.clientHeight;
+  const index = samples.shown.indexOf(current());
+  if (index < 0) list.scrollTop = 0;
+  else if (index * ITEM < list.scrollTop) list.scrollTop = index * ITEM;
+  else if ((index + 1) * ITEM > list.scrollTop + list.clientHeight) list.scrollTop = (index + 1) * ITEM - list.clientHeight;
 }
 
 const showList = () => jump("samples", byId("list"));
 
-function choose(place, { step = true } = {}) {
-  if (samples.shown[place]) go({ doc: samples.shown[place].key }, { step });
+function choose(index, { step = true } = {}) {
+  if (samples.shown[index]) go({ doc: samples.shown[index].key }, { step });
 }
 
 // Return from the document to its row in the list. On a phone, the document covers the list.
@@ -117,11 +117,11 @@ function leave() {
 function moveBy(event) {
   const page = Math.max(1, Math.floor(byId("list").clientHeight / ITEM) - 1);
   const last = samples.shown.length - 1;
-  const place = samples.shown.indexOf(current());
-  const targets = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + page, PageUp: place - page, Home: 0, End: last };
+  const index = samples.shown.indexOf(current());
+  const targets = { ArrowDown: index + 1, ArrowUp: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: last };
   if (last < 0) return;
   if (event.key === "Enter") {
-    choose(place);
+    choose(index);
     byId("detail").focus();
   } else if (event.key in targets) choose(Math.min(last, Math.max(0, targets[event.key])));
   else return;

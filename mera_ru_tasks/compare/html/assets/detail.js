@@ -1,7 +1,7 @@
 // One document: the question, the reference, two answers side by side, and the other answers below them.
 
 // The maximum number of words to compare. Longer texts would take seconds.
-const MOST_WORDS = 1500;
+const MAX_WORDS = 1500;
 // The minimum share of common words. In texts with less in common, nearly every word would be marked.
 const LEAST_COMMON = 0.3;
 
@@ -11,13 +11,13 @@ const tokens = (shown) => [...shown.matchAll(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)]
 // different.
 function differences(one, other) {
   const [left, right] = [tokens(one), tokens(other)];
-  if (!left.length || !right.length || left.length > MOST_WORDS || right.length > MOST_WORDS) return null;
+  if (!left.length || !right.length || left.length > MAX_WORDS || right.length > MAX_WORDS) return null;
   const wide = right.length + 1;
   const common = new Uint16Array((left.length + 1) * wide);
   for (let i = left.length - 1; i >= 0; i -= 1) {
     for (let j = right.length - 1; j >= 0; j -= 1) {
-      const place = i * wide + j;
-      common[place] = left[i][0] === right[j][0] ? common[place + wide + 1] + 1 : Math.max(common[place + wide], common[place + 1]);
+      const index = i * wide + j;
+      common[index] = left[i][0] === right[j][0] ? common[index + wide + 1] + 1 : Math.max(common[index + wide], common[index + 1]);
     }
   }
   if (common[0] < LEAST_COMMON * Math.min(left.length, right.length)) return null;
@@ -57,7 +57,7 @@ function sides(document) {
 const box = (content, name = "box") => element("div", { class: name, lang: "ru", tabindex: "0" }, element("pre", {}, content));
 
 function copier(label, content) {
-  return button(say(label), (event) => copy(content(), event.currentTarget), { class: "quiet small" });
+  return button(translate(label), (event) => copy(content(), event.currentTarget), { class: "quiet small" });
 }
 
 function heading(title, ...tools) {
@@ -68,7 +68,7 @@ function heading(title, ...tools) {
 const linkTo = (document) => location.href.split("#")[0] + addressOf({ ...page, doc: document.key });
 
 function aboutDocument(document) {
-  return `${data.tasks[document.task]} · ${document.id}${document.type === null ? "" : ` · ${say("part_type", { x: document.type })}`}`;
+  return `${data.tasks[document.task]} · ${document.id}${document.type === null ? "" : ` · ${translate("part_type", { x: document.type })}`}`;
 }
 
 function renderDetail() {
@@ -76,17 +76,17 @@ function renderDetail() {
   const shown = current();
   document.querySelector(".browser").classList.toggle("open", Boolean(page.doc));
   if (!shown) {
-    detail.replaceChildren(element("p", { class: "empty" }, say(samples.ready ? "nothing" : "loading")));
+    detail.replaceChildren(element("p", { class: "empty" }, translate(samples.ready ? "nothing" : "loading")));
     return;
   }
-  const place = samples.shown.indexOf(shown);
+  const index = samples.shown.indexOf(shown);
   const step = (target, label, name) => {
-    const made = button(label, () => choose(target), { "aria-label": say(name) });
-    made.disabled = target < 0 || target >= samples.shown.length || place < 0;
+    const made = button(label, () => choose(target), { "aria-label": translate(name) });
+    made.disabled = target < 0 || target >= samples.shown.length || index < 0;
     return made;
   };
-  const tools = element("div", { class: "tools" }, button(say("back"), leave, { id: "back", class: "quiet" }),
-    step(place - 1, "↑", "previous"), step(place + 1, "↓", "next"), copier("copy_link", () => linkTo(shown)));
+  const tools = element("div", { class: "tools" }, button(translate("back"), leave, { id: "back", class: "quiet" }),
+    step(index - 1, "↑", "previous"), step(index + 1, "↓", "next"), copier("copy_link", () => linkTo(shown)));
   const pair = sides(shown);
   const others = ordered(shown.answers.filter((answer) => !pair.includes(answer)).map((answer) => ({ model: modelAt(answer), answer })));
   const texts = pair.map((answer) => text(answer.response[1]));
@@ -95,11 +95,11 @@ function renderDetail() {
   const content = [
     element("div", { class: "title" }, element("h3", {}, aboutDocument(shown)), tools),
     ...promptView(shown),
-    heading(say("reference")),
-    shown.reference === null ? element("p", { class: "empty" }, say("closed")) : box(marked(text(shown.reference), hits(text(shown.reference))), "box reference"),
+    heading(translate("reference")),
+    shown.reference === null ? element("p", { class: "empty" }, translate("closed")) : box(marked(text(shown.reference), hits(text(shown.reference))), "box reference"),
     element("div", { class: "sides" }, ...pair.map((answer, side) => answerView(shown, answer, found ? found[side] : []))),
-    pair.length === 2 && texts[0] !== texts[1] ? element("p", { class: "hint" }, say(found ? "differences_marked" : "little_common")) : null,
-    others.length ? heading(say("other_models")) : null,
+    pair.length === 2 && texts[0] !== texts[1] ? element("p", { class: "hint" }, translate(found ? "differences_marked" : "little_common")) : null,
+    others.length ? heading(translate("other_models")) : null,
     ...others.map(({ model, answer }) => fold(`other ${model}`, answerHead(answer, text(answer.flexible)), answerView(shown, answer, [], false))),
   ];
   // If the document is the same, opened sections stay open. A different document starts at its top.
@@ -114,7 +114,7 @@ function renderDetail() {
     const end = one.classList.contains("response") ? one.scrollHeight : 0;
     return [one, sought ? sought.offsetTop - one.clientHeight / 2 : end];
   });
-  for (const [one, place] of boxes) one.scrollTop = place;
+  for (const [one, index] of boxes) one.scrollTop = index;
 }
 
 // The question, which is the same for all models. Examples and chat templates around it are collapsed.
@@ -122,13 +122,13 @@ function promptView(shown) {
   const [first] = shown.prompts;
   const same = shown.prompts.length === 1;
   const question = first.length > 1 ? first[1] : first[0];
-  const shared = shown.prompts.every((places) => places.includes(question));
-  if (!shared) return [heading(say("prompt")), element("p", { class: "empty" }, say("prompts_differ"))];
+  const shared = shown.prompts.every((indices) => indices.includes(question));
+  if (!shared) return [heading(translate("prompt")), element("p", { class: "empty" }, translate("prompts_differ"))];
   const ranges = (content) => marked(content, hits(content));
-  const around = first.map(text).filter((part, place) => first[place] !== question && part.trim());
+  const around = first.map(text).filter((part, index) => first[index] !== question && part.trim());
   const all = same && around.length
-    ? fold("prompt", say("whole_prompt", { n: counted(whole(first).length) }), box(ranges(whole(first)))) : null;
-  return [heading(say("prompt"), copier("copy_prompt", () => whole(first))), box(ranges(text(question).trim())), all].filter(Boolean);
+    ? fold("prompt", translate("whole_prompt", { n: counted(whole(first).length) }), box(ranges(whole(first)))) : null;
+  return [heading(translate("prompt"), copier("copy_prompt", () => whole(first))), box(ranges(text(question).trim())), all].filter(Boolean);
 }
 
 // In a task without responses, lm-eval calls the filter "none".
@@ -138,7 +138,7 @@ function answerHead(answer, read = "") {
   const state = stateOf(answer);
   const tone = state === "right" || state === "format" ? "right" : state === "wrong" ? "wrong" : "";
   return element("span", { class: "answer-head" }, dot(modelAt(answer)), element("b", {}, modelAt(answer)),
-    element("span", { class: `state ${tone}` }, say(`state_${state}`)), read ? element("span", { class: "brief", lang: "ru" }, read) : null);
+    element("span", { class: `state ${tone}` }, translate(`state_${state}`)), read ? element("span", { class: "brief", lang: "ru" }, read) : null);
 }
 
 function answerView(shown, answer, differing, head = true) {
@@ -148,13 +148,13 @@ function answerView(shown, answer, differing, head = true) {
   const ranges = [...differing, ...hits(response), ...(at >= 0 ? [[at, at + clause.length, "clause"]] : [])];
   const found = hits(reasoning);
   const thought = reasoning.trim()
-    ? fold(`reasoning ${answer.model}`, say("reasoning", { n: counted(reasoning.length) }), box(marked(reasoning, found))) : null;
+    ? fold(`reasoning ${answer.model}`, translate("reasoning", { n: counted(reasoning.length) }), box(marked(reasoning, found))) : null;
   if (thought && found.length) thought.open = true;
   const view = element("section", { class: "answer" }, head ? element("header", {}, answerHead(answer)) : null,
-    readings(answer), heading(say("response"), copier("copy_response", () => reasoning + response)), thought,
+    readings(answer), heading(translate("response"), copier("copy_response", () => reasoning + response)), thought,
     response.trim() ? box(marked(response.trimEnd(), ranges.map(([start, end, name]) => [start, Math.min(end, response.trimEnd().length), name])), "box response")
-      : element("p", { class: "empty" }, say(thought ? "only_reasoning" : ranks(data.tasks[shown.task]) ? "ranked" : "empty")));
-  if (shown.prompts.length > 1) view.append(fold(`prompt ${answer.model}`, say("prompt_of", { model: modelAt(answer) }), box(whole(answer.prompt))));
+      : element("p", { class: "empty" }, translate(thought ? "only_reasoning" : ranks(data.tasks[shown.task]) ? "ranked" : "empty")));
+  if (shown.prompts.length > 1) view.append(fold(`prompt ${answer.model}`, translate("prompt_of", { model: modelAt(answer) }), box(whole(answer.prompt))));
   return view;
 }
 
@@ -164,13 +164,13 @@ function readings(answer) {
   const add = (name, read, why) => list.append(element("dt", {}, name), element("dd", {},
     read ? element("b", { lang: "ru" }, read) : null, why ? element("small", {}, why) : null));
   if (answer.right !== null || text(answer.flexible) || answer.code) {
-    add("strict-match", text(answer.strict), say(`strict_${answer.strict_code}`));
+    add("strict-match", text(answer.strict), translate(`strict_${answer.strict_code}`));
     const clause = text(answer.clause);
-    const why = answer.code ? say(`why_${answer.code}`) : "";
-    add("flexible-extract", text(answer.flexible) || say("read_nothing"), why && clause ? say("quoted", { why, clause }) : why);
+    const why = answer.code ? translate(`why_${answer.code}`) : "";
+    add("flexible-extract", text(answer.flexible) || translate("read_nothing"), why && clause ? translate("quoted", { why, clause }) : why);
   }
   for (const [judge, score, reason] of answer.verdicts) {
-    add(say("verdict", { x: judge }).trim(), score === null ? say("no_verdict") : fixed(score, 1), text(reason));
+    add(translate("verdict", { x: judge }).trim(), score === null ? translate("no_verdict") : fixed(score, 1), text(reason));
   }
   return list.childNodes.length ? list : null;
 }

@@ -23,7 +23,7 @@ function button(text, action, attributes = {}) {
 }
 
 // A text of the interface. All placeholders are replaced in one pass.
-function say(key, values = {}) {
+function translate(key, values = {}) {
   return texts[page.language][key].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
 }
 
@@ -59,10 +59,10 @@ function fillSelect(id, options, wanted) {
 }
 
 // Replace the content of an element. Details that the reader opened stay open if the new content contains them.
-function replace(place, ...children) {
-  const keyed = () => [...place.querySelectorAll("details[data-key]")];
+function replace(container, ...children) {
+  const keyed = () => [...container.querySelectorAll("details[data-key]")];
   const known = new Map(keyed().map((details) => [details.dataset.key, details.open]));
-  place.replaceChildren(...children.filter((child) => child !== null));
+  container.replaceChildren(...children.filter((child) => child !== null));
   for (const details of keyed()) if (known.get(details.dataset.key)) details.open = true;
 }
 
@@ -96,7 +96,7 @@ async function copy(text, pressed) {
     area.remove();
     pressed.focus();
   }
-  pressed.textContent = say("copied");
+  pressed.textContent = translate("copied");
   setTimeout(() => (pressed.textContent = label), 1500);
 }
 
@@ -122,5 +122,5 @@ const isMean = (task) => means.has(task);
 function taskName(task) {
   if (!isMean(task)) return task;
   const variants = task.slice(5);
-  return say("mean") + (variants ? ` (${variants})` : "");
+  return translate("mean") + (variants ? ` (${variants})` : "");
 }

@@ -9,13 +9,13 @@ function name(id, words) {
 
 function renderTexts() {
   document.documentElement.lang = page.language;
-  for (const place of document.querySelectorAll("[data-text]")) place.textContent = say(place.dataset.text);
-  document.title = say("title");
-  byId("language").textContent = say("language");
-  name("language", say("language_name"));
+  for (const container of document.querySelectorAll("[data-text]")) container.textContent = translate(container.dataset.text);
+  document.title = translate("title");
+  byId("language").textContent = translate("language");
+  name("language", translate("language_name"));
   byId("methods").replaceChildren(...texts[page.language].methods.map((words) => element("p", {}, words)));
   for (const [id, key] of [["sections", "sections"], ["list", "samples"], ["detail", "document"], ["board", "leaderboard"], ["pair-table", "pairs"], ["numbers", "all_numbers"]]) {
-    byId(id).setAttribute("aria-label", say(key));
+    byId(id).setAttribute("aria-label", translate(key));
   }
 }
 
@@ -23,7 +23,7 @@ function renderTheme() {
   if (page.theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = page.theme;
   byId("theme").textContent = THEME_SIGNS[page.theme];
-  name("theme", say(`theme_${page.theme}`));
+  name("theme", translate(`theme_${page.theme}`));
 }
 
 function renderRuns() {
@@ -57,7 +57,7 @@ function render(changed) {
 
 byId("language").addEventListener("click", () => go({ language: page.language === "ru" ? "en" : "ru" }));
 byId("theme").addEventListener("click", () => go({ theme: THEMES[(THEMES.indexOf(page.theme) + 1) % THEMES.length] }, { step: true }));
-for (const [id, key] of [["part-task", "partTask"], ["part-by", "partBy"], ["part-pipeline", "partFilter"], ["measure", "measure"]]) {
+for (const [id, key] of [["part-task", "partTask"], ["part-by", "partBy"], ["part-filter", "partFilter"], ["measure", "measure"]]) {
   byId(id).addEventListener("change", (event) => go({ [key]: event.target.value }));
 }
 for (const [id, key] of [["sample-task", "task"], ["sample-type", "type"], ["sample-a", "a"], ["sample-b", "b"], ["sample-outcome", "outcome"], ["scope", "scope"]]) {
@@ -113,9 +113,9 @@ for (const link of document.querySelectorAll("nav a")) {
 
 Object.assign(page, stateFrom(location.hash));
 render(["language"]);
-if (typeof DecompressionStream === "undefined") byId("sample-count").textContent = say("too_old");
+if (typeof DecompressionStream === "undefined") byId("sample-count").textContent = translate("too_old");
 else {
-  byId("sample-count").textContent = say("loading");
+  byId("sample-count").textContent = translate("loading");
   // The documents follow this script in the file, so that the first screen does not wait for them.
   addEventListener("DOMContentLoaded", async () => {
     await unpack();

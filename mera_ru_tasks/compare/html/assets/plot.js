@@ -7,7 +7,7 @@ const SIDE = 16;
 function ticks(low, high) {
   const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5].find((size) => (high - low) / size <= 5) || (high - low) / 5;
   const found = [];
-  for (let place = Math.ceil(low / step - 1e-9); place * step <= high + 1e-9; place += 1) found.push(place * step || 0);
+  for (let index = Math.ceil(low / step - 1e-9); index * step <= high + 1e-9; index += 1) found.push(index * step || 0);
   return found;
 }
 

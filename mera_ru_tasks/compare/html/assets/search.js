@@ -1,19 +1,19 @@
 // The documents, the filters and the search.
 const samples = { documents: [], strings: [], shown: [], ready: false };
-const text = (place) => samples.strings[place];
-const whole = (places) => places.map(text).join("");
+const text = (index) => samples.strings[index];
+const whole = (indices) => indices.map(text).join("");
 
 async function unpack() {
   const characters = atob(byId("packed-samples").textContent);
   const packed = new Uint8Array(characters.length);
-  for (let place = 0; place < packed.length; place += 1) packed[place] = characters.charCodeAt(place);
+  for (let index = 0; index < packed.length; index += 1) packed[index] = characters.charCodeAt(index);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const unpacked = new TextDecoder("utf-16le").decode(await new Response(stream).arrayBuffer());
   const [rest, ...strings] = unpacked.split("\0");
   const { answer_fields: fields, documents } = JSON.parse(rest);
   samples.strings = strings;
   samples.documents = documents.map((document) => {
-    const answers = document.answers.map((values) => Object.fromEntries(fields.map((field, place) => [field, values[place]])));
+    const answers = document.answers.map((values) => Object.fromEntries(fields.map((field, index) => [field, values[index]])));
     const byModel = [];
     for (const answer of answers) byModel[answer.model] = answer;
     // Most prompts are the same for several models. Each of them is searched only once.
@@ -28,13 +28,13 @@ async function unpack() {
 // search.
 const folded = [];
 const foldText = (words) => words.toLowerCase().replaceAll("ё", "е");
-const foldedAt = (place) => (folded[place] ??= foldText(text(place)));
+const foldedAt = (index) => (folded[index] ??= foldText(text(index)));
 const whenIdle = window.requestIdleCallback || ((action) => setTimeout(() => action({ timeRemaining: () => 8 }), 30));
 
-function foldAhead(place) {
+function foldAhead(index) {
   whenIdle((idle) => {
-    while (place < samples.strings.length && idle.timeRemaining() > 2) foldedAt(place++);
-    if (place < samples.strings.length) foldAhead(place);
+    while (index < samples.strings.length && idle.timeRemaining() > 2) foldedAt(index++);
+    if (index < samples.strings.length) foldAhead(index);
   });
 }
 
@@ -83,7 +83,7 @@ function filterFor(state) {
   const models = [state.a, state.b].filter(Boolean).map((label) => modelNumber.get(label));
   const task = data.tasks.indexOf(state.task);
   const words = wordsOf(state.search);
-  const holds = (places) => words.every((word) => places.some((place) => foldedAt(place).includes(word)));
+  const holds = (indices) => words.every((word) => indices.some((index) => foldedAt(index).includes(word)));
   const fits = (document, answers) => {
     const relation = RELATIONS[state.outcome];
     if (state.outcome === "disagree" && models.length === 1) return document.answers.some((answer) => relation([answers[0], answer], right));

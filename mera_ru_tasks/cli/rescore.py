@@ -87,7 +87,7 @@ def judge(run: Runs, data: References = None) -> None:
       mera-ru judge results
     """  # noqa: D301 (\b tells click not to rewrap the block)
     from mera_ru_tasks.judge import config
-    from mera_ru_tasks.judge.config import judge_facts
+    from mera_ru_tasks.judge.config import judge_description
     from mera_ru_tasks.logs import rescore, sidecar
 
     settings = config.require()
@@ -97,8 +97,7 @@ def judge(run: Runs, data: References = None) -> None:
     responses, complete = _read_usable_responses(logs)
     with _shown_log():
         rescored = [rescore.judge_log(one, settings, data) for one in responses]
-    facts = {"judge": judge_facts(settings)}
-    files = sidecar.write(rescored, "judged", facts, echo, by=settings.name)
+    files = sidecar.write(rescored, "judged", {"judge": judge_description(settings)}, echo, by=settings.name)
     echo(sidecar.table(rescored))
     echo("\n".join(f"Wrote {file}" for file in files))
     if not complete or any(row.extra["source"] == "failed" for item in rescored for row in item.rows):

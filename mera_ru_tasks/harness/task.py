@@ -26,7 +26,7 @@ from mera_ru_tasks.harness import patches, preflight, prompt
 from mera_ru_tasks.harness.filters import OPENING_MARK, FlexibleExtract
 from mera_ru_tasks.issues import DataError, TaskError
 from mera_ru_tasks.judge import config
-from mera_ru_tasks.judge.config import METADATA, identity, judge_facts
+from mera_ru_tasks.judge.config import METADATA, identity, judge_description
 from mera_ru_tasks.logs.reader import ANSWERS, answer_in_digest
 from mera_ru_tasks.logs.setting import SHOTS
 from mera_ru_tasks.paths import sample_folder, shared_yaml
@@ -150,7 +150,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             from mera_ru_tasks.judge.run import prepare
 
             prepare(settings)
-            self._record(METADATA, identity(judge_facts(settings)))
+            self._record(METADATA, identity(judge_description(settings)))
 
     def build_all_requests(self, *args: Any, cache_requests: bool = False, **kwargs: Any) -> None:
         """Check the run, and build its requests.

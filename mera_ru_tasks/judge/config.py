@@ -242,7 +242,7 @@ METADATA = "mera_ru_judge"
 _FIELDS = ("model", "prompt_version", "extra", "skip_exact")
 
 
-def judge_facts(settings: Settings) -> dict[str, Any]:
+def judge_description(settings: Settings) -> dict[str, Any]:
     """Return the description of a judge that is stored with its verdicts.
 
     To contain no secrets, it has only the server part of the address, and only the names and a hash of the additional
@@ -261,11 +261,11 @@ def judge_facts(settings: Settings) -> dict[str, Any]:
     }
 
 
-def identity(facts: Any) -> dict[str, Any] | None:
+def identity(description: Any) -> dict[str, Any] | None:
     """Return the identifying fields of a stored description, or None if a field is missing."""
-    if not isinstance(facts, Mapping) or not all(facts.get(name) is not None for name in _FIELDS):
+    if not isinstance(description, Mapping) or not all(description.get(name) is not None for name in _FIELDS):
         return None
-    return {name: facts[name] for name in _FIELDS}
+    return {name: description[name] for name in _FIELDS}
 
 
 def question_key(settings: Settings, prompt_version: str, rendered: str) -> str:

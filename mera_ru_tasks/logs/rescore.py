@@ -15,7 +15,7 @@ from mera_ru_tasks.data import load
 from mera_ru_tasks.data.benchmarks import benchmark_of_task, scored_split
 from mera_ru_tasks.data.schema import question_of
 from mera_ru_tasks.issues import DataError, Issue, RunError
-from mera_ru_tasks.judge.config import identity, judge_facts
+from mera_ru_tasks.judge.config import identity, judge_description
 from mera_ru_tasks.logs.find import TaskLog, as_mapping, find_logs, newest
 from mera_ru_tasks.logs.reader import LogCheck, Sample, is_our_log, read_log
 from mera_ru_tasks.logs.sidecar import Rescored, ScoredSample
@@ -227,7 +227,7 @@ def judge_log(responses: Responses, settings: Settings, references: str | Path |
     from mera_ru_tasks.judge.cache import exclusively
     from mera_ru_tasks.judge.run import judge
 
-    log, who = responses.log, identity(judge_facts(settings))
+    log, judge_identity = responses.log, identity(judge_description(settings))
     pairs = _with_documents(log, [one for one in responses.samples if one.filter == STRICT], references)
     with exclusively(settings, log.file):
         judgements = judge(
@@ -237,7 +237,7 @@ def judge_log(responses: Responses, settings: Settings, references: str | Path |
         ScoredSample(
             sample,
             score.score_judged(doc, judgement.score),
-            {"source": judgement.kind, "reason": judgement.reason, "judge": who, **_reference(doc)},
+            {"source": judgement.kind, "reason": judgement.reason, "judge": judge_identity, **_reference(doc)},
         )
         for (sample, doc), judgement in zip(pairs, judgements, strict=True)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mera_ru_tasks.issues import JudgeError
-from mera_ru_tasks.judge.config import NO_KEY, from_environment, judge_facts
+from mera_ru_tasks.judge.config import NO_KEY, from_environment, judge_description
 
 SET = {
     "LM_EVAL_JUDGE_API_BASE": "http://localhost:8000/v1/",
@@ -112,6 +112,6 @@ def test_the_description_of_a_judge_holds_no_secret() -> None:
         }
     )
     assert settings is not None
-    facts = judge_facts(settings)
-    assert facts["api_base"] == "https://host:8443"
-    assert not any(secret in str(facts) for secret in ("tenant-key-1", "extra-key-1"))
+    description = judge_description(settings)
+    assert description["api_base"] == "https://host:8443"
+    assert not any(secret in str(description) for secret in ("tenant-key-1", "extra-key-1"))

@@ -95,10 +95,8 @@ def test_an_empty_message_of_an_api_is_an_empty_response(tmp_path: Path) -> None
     root = data_folder(tmp_path / "data", "riddles", [riddle(1)])
     run(tmp_path / "logs", ["riddles_closed"], lambda doc, prompt: None, data=root)
     [file] = (tmp_path / "logs").rglob("samples_*.jsonl")
-    assert [json.loads(line)["filtered_resps"] for line in file.read_text(encoding="utf-8").splitlines()] == [
-        [""],
-        [""],
-    ]
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [(line["resps"], line["filtered_resps"]) for line in lines] == [([[""]], [""])] * 2
 
 
 def test_half_a_character_does_not_cost_the_log(tmp_path: Path) -> None:

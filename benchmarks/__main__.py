@@ -33,7 +33,9 @@ def main() -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"benchmarks to run, of {', '.join(NAMES)}; all if none"
     )
-    parser.add_argument("--json", type=Path, default=FOLDER / "results.json", help="where the figures go (%(default)s)")
+    parser.add_argument(
+        "--json", type=Path, default=FOLDER / "results.json", help="the file for the figures (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(NAMES):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")

@@ -23,9 +23,9 @@ sys.path.insert(0, str(HERE.parent))
 TEXTS = {
     "": (
         "# Command reference\n\n"
-        "The command `mera-ru` does everything around a run. The run itself is lm-eval's, and `mera-ru run` takes all "
-        "options of `lm_eval run`.\n\n"
-        "This page comes from the commands' own help: `mera-ru compare --help`, for example, prints the same.",
+        "The command `mera-ru` does everything before and after a run. lm-eval does the run itself, and `mera-ru run` "
+        "accepts all options of `lm_eval run`.\n\n"
+        "This page is generated from the help of the commands, such as `mera-ru compare --help`.",
         ("argument or option", "meaning"),
         "Examples:",
     ),

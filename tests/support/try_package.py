@@ -24,7 +24,7 @@ def main(folder: Path) -> int:
     """Test each distribution in a folder, and return the exit status."""
     distributions = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
     if len(distributions) != 2:
-        print(f"{folder} must hold one wheel and one source distribution; it holds {len(distributions)} files.")
+        print(f"{folder} must contain one wheel and one source distribution, not {len(distributions)} files.")
         return 1
     for distribution in distributions:
         with tempfile.TemporaryDirectory() as temporary:
@@ -39,7 +39,7 @@ def main(folder: Path) -> int:
             if not list(root.glob("out/**/results_*.json")):
                 print(f"{distribution.name}: the run wrote no results.")
                 return 1
-        print(f"{distribution.name}: installed and tried.")
+        print(f"{distribution.name}: installed and tested.")
     return 0
 
 

@@ -83,11 +83,10 @@ def read_bounded(file: Path, most: int = LARGEST_FILE) -> bytes:
     return content
 
 
-def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a stream of any length. Raise OSError for a line longer than `LONGEST_LINE`."""
-    while line := stream.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE:
-            raise OSError(errno.EFBIG, f"a line is longer than {LONGEST_LINE >> 20} MiB", name)
+def bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a stream of any length. A line longer than `LONGEST_LINE` bytes, cut there, is the last."""
+    line = b""
+    while len(line) <= LONGEST_LINE and (line := stream.readline(LONGEST_LINE + 1)):
         yield line
 
 

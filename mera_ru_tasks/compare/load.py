@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +21,9 @@ from mera_ru_tasks.issues import Issue, RunError, errors
 from mera_ru_tasks.judge.config import METADATA, identity
 from mera_ru_tasks.logs import sidecar
 from mera_ru_tasks.logs.find import TaskLog, as_mapping
-from mera_ru_tasks.logs.reader import NOTHING, BrokenLine, LogCheck, LogReader, Measure, Sample
+from mera_ru_tasks.logs.reader import NOTHING, LogCheck, LogReader, Measure, Sample
 from mera_ru_tasks.logs.rescore import check_responses, prefix_of
-from mera_ru_tasks.scoring.metrics import METRICS, STRICT, whole_groups
+from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT, whole_groups
 from mera_ru_tasks.scoring.score import reference_digest
 from mera_ru_tasks.secrets import secrets_in, without
 
@@ -358,75 +358,50 @@ def _add_rescored(
         the files.
     """
     by_id = {answer.doc_id: key for key, answer in answers.items()}
-
-    def lines_of(file: Path) -> Iterator[tuple[str, sidecar.ScoreLine]]:
-        return _score_lines(file, model, by_id, answers, notes)
-
-    def add(key: str, line: sidecar.ScoreLine, filter_name: str) -> None:
-        for name, part in line.scores.items():
-            scores.setdefault((name, filter_name), {})[key] = part
-            references.setdefault((name, filter_name), {})[key] = line.reference
-
     notes: list[Issue] = []
     judges: dict[str, Mapping[str, Any] | None] = {
         STRICT: identity(as_mapping(log.config.get("metadata")).get(METADATA))
     }
-    file = sidecar.scored_file(log)
-    if file.is_file():
-        notes += _add_scored(file, log, model, answers, scores, list(lines_of(file)), add)
-    for file, judge in sidecar.judged_files(log):
-        filter_name = f"judge {judge}"
-        found = []
-        for key, line in lines_of(file):
-            found.append(line.judge)
-            add(key, line, filter_name)
-            verdict = LoggedVerdict(judge, line.scores.get("judge_score"), line.reason)
-            answers[key].verdicts = (*answers[key].verdicts, verdict)
-        judges[filter_name] = found[0] if found and all(one == found[0] for one in found) else None
+    for file in sidecar.score_files(log):
+        try:
+            lines = file.read()
+        except (OSError, RunError):
+            notes.append(note("unused-scores", model, file=file.lines.name, other=file.results.name))
+            continue
+        wanted = {
+            (answer.doc_id, answer.doc["meta"].get("id"), name)
+            for answer in answers.values()
+            for name in ((STRICT,) if file.judge else (STRICT, FLEXIBLE))
+            if name in answer.extractions
+        }
+        if {(line.doc_id, line.id, line.filter) for line in lines} != wanted:
+            notes.append(note("unused-scores", model, file=file.lines.name, other=log.file.name))
+            continue
+        if not file.judge:
+            notes.append(_replace_scores(file, model, by_id, scores, lines))
+        for line in lines:
+            key, filter_name = by_id[line.doc_id], f"judge {file.judge}" if file.judge else line.filter
+            for name, part in line.scores.items():
+                scores.setdefault((name, filter_name), {})[key] = part
+                references.setdefault((name, filter_name), {})[key] = line.reference
+            if file.judge:
+                verdict = LoggedVerdict(file.judge, line.scores.get("judge_score"), line.reason)
+                answers[key].verdicts = (*answers[key].verdicts, verdict)
+        if file.judge:
+            found = [line.judge for line in lines]
+            judges[f"judge {file.judge}"] = found[0] if found and all(one == found[0] for one in found) else None
     return judges, notes
 
 
-def _add_scored(
-    file: Path,
-    log: TaskLog,
-    model: str,
-    answers: Mapping[str, Answer],
-    scores: Scores,
-    lines: Sequence[tuple[str, sidecar.ScoreLine]],
-    add: Callable[[str, sidecar.ScoreLine, str], None],
-) -> list[Issue]:
-    """Replace the logged scores with those of the `scored_` file. Ignore an incomplete file to avoid mixing both."""
-    held = {(key, line.filter) for key, line in lines}
-    wanted = {(key, name) for key, answer in answers.items() for name in answer.extractions}
-    if missing := len(wanted - held):
-        return [note("scored-in-part", model, file=file.name, missing=missing, all=len(wanted))]
+def _replace_scores(
+    file: sidecar.ScoreFile, model: str, by_id: Mapping[int, str], scores: Scores, lines: Sequence[sidecar.ScoreLine]
+) -> Issue:
+    """Drop the logged scores that a file of `mera-ru score` replaces, and return a note on them."""
     changed = 0
-    for key, line in lines:
+    for line in lines:
         for (name, filter_name), parts in scores.items():
-            if filter_name == line.filter and not METRICS[name].judged and key in parts:
-                # Drop a score that is missing from the file, because `mera-ru score` also excludes it from its results.
-                changed += parts.pop(key) != line.scores.get(name)
-        add(key, line, line.filter)
+            if filter_name == line.filter and not METRICS[name].judged and by_id[line.doc_id] in parts:
+                # A score that is missing from the file is dropped too, because `mera-ru score` also leaves it out.
+                changed += parts.pop(by_id[line.doc_id]) != line.scores.get(name)
     differs = note("differs", n=changed) if changed else ""
-    return [note("rescored", model, task=log.task, file=file.name, differs=differs)]
-
-
-def _score_lines(
-    file: Path, model: str, by_id: Mapping[int, str], answers: Mapping[str, Answer], notes: list[Issue]
-) -> Iterator[tuple[str, sidecar.ScoreLine]]:
-    """Yield the lines of a file next to the log, each with its document's hash; report unusable lines in one note."""
-    broken = []
-    for line in sidecar.read_lines(file):
-        if isinstance(line, BrokenLine):
-            broken.append(line)
-            continue
-        key = by_id.get(line.doc_id)
-        if key is None or line.id != answers[key].doc["meta"].get("id"):
-            message = f"{file.name}, line {line.number}: the log does not contain this document."
-            broken.append(BrokenLine(line.number, message))
-        else:
-            yield key, line
-    if broken:
-        more = note("more-rescored", n=len(broken) - 1) if len(broken) > 1 else ""
-        first = broken[0]
-        notes.append(note("broken-rescored", model, fault=first.message, file=file.name, line=first.line, more=more))
+    return note("rescored", model, task=file.log.task, file=file.lines.name, differs=differs)

@@ -22,7 +22,7 @@ from mera_ru_tasks.data.benchmarks import PHRASE, benchmark_of_task
 from mera_ru_tasks.data.schema import known_meta
 from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog, as_mapping
-from mera_ru_tasks.paths import bounded_lines, open_regular
+from mera_ru_tasks.paths import LONGEST_LINE, bounded_lines, open_regular
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_groups
 from mera_ru_tasks.textutil import quoted, read_json
 
@@ -128,7 +128,7 @@ class LogReader:
     def __iter__(self) -> Iterator[Sample]:
         """Yield the usable lines in log order. If lines repeat, yield only the first of them."""
         with open_regular(self.log.file) as stream:
-            for number, line in enumerate(bounded_lines(stream, str(self.log.file)), start=1):
+            for number, line in enumerate(bounded_lines(stream), start=1):
                 if line.isspace():
                     continue
                 try:
@@ -318,7 +318,7 @@ def is_our_log(log: TaskLog) -> bool:
     if benchmark_of_task(log.task):
         return True
     with open_regular(log.file) as stream:
-        for number, line in enumerate(bounded_lines(stream, str(log.file)), start=1):
+        for number, line in enumerate(bounded_lines(stream), start=1):
             try:
                 return "answer_format" in parse_sample(log.file.name, number, line).doc
             except RunError:
@@ -346,8 +346,10 @@ def parse_sample(file: str, number: int, line: bytes) -> Sample:
     """Parse a line of a sample log. Messages use `file` and `number`.
 
     Raises:
-        RunError: the line is truncated, not JSON or not a sample.
+        RunError: the line is too long, truncated, not JSON or not a sample.
     """
+    if len(line) > LONGEST_LINE:
+        raise RunError(f"{file}, line {number}: longer than {LONGEST_LINE >> 20} MiB. The rest of the log is not read.")
     try:
         row = read_json(line)
     except ValueError as error:
@@ -508,19 +510,6 @@ def checked_part(name: str, part: Any, file: str, line: int) -> Any:
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
-
-
-@dataclass(frozen=True)
-class BrokenLine:
-    """An unusable line of a score file.
-
-    Attributes:
-        line: the line number, starting at 1.
-        message: the reason.
-    """
-
-    line: int
-    message: str
 
 
 def _shown(value: float | None) -> str:

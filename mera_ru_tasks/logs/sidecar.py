@@ -7,6 +7,9 @@ Each line of a `.jsonl` file contains one document's scores for one filter:
 `{"doc_id": …, "id": …, "filter": …, "scores": {…}, "reference": …}`. Lines of judged files also have `source`, `reason`
 and `judge`. Every line names its judge, because the results file may belong to another run of `mera-ru judge`.
 
+The results file contains a hash of each `.jsonl` file, as lm-eval's results file does for its logs. A file that differs
+from its hash is not read.
+
 This module never changes lm-eval's own files. It overwrites an earlier score file only if the new file contains all of
 the earlier scores. Otherwise it first copies the earlier file to another name.
 """
@@ -27,7 +30,7 @@ from typing import Any
 from mera_ru_tasks.issues import OutputError, RunError
 from mera_ru_tasks.judge.config import identity
 from mera_ru_tasks.logs.find import Run, TaskLog, as_mapping, tasks_of_run
-from mera_ru_tasks.logs.reader import BrokenLine, Sample, checked_part
+from mera_ru_tasks.logs.reader import Sample, checked_part
 from mera_ru_tasks.paths import averaged_groups, bounded_lines, open_regular, read_bounded, write_whole
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.secrets import public_name
@@ -41,6 +44,9 @@ _LONGEST = 60
 
 # The parts of lm-eval's results file that this package's results files also contain. Each part is keyed by task.
 _PARTS = ("results", "versions", "n-shot", "higher_is_better")
+
+# The part with the hash of each task's score file, named as in lm-eval's results file.
+_HASHES = "task_hashes"
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,6 @@ class ScoreLine:
     """One line read from a score file.
 
     Attributes:
-        number: the line number, starting at 1.
         doc_id: the document's index in its split, starting at 0.
         id: the document's `meta.id`.
         filter: the filter.
@@ -106,9 +111,8 @@ class ScoreLine:
         judge: the judge's identity (see `judge.config.identity`), or None if the line does not name a judge.
     """
 
-    number: int
     doc_id: int
-    id: Any
+    id: int | None
     filter: str
     scores: Mapping[str, Any]
     reference: str | None
@@ -116,35 +120,63 @@ class ScoreLine:
     judge: Mapping[str, Any] | None
 
 
-def scored_file(log: TaskLog) -> Path:
-    """Return the file to which `mera-ru score` writes a log's scores."""
-    return _lines_file(log, "scored_")
+@dataclass(frozen=True)
+class ScoreFile:
+    """A file with the new scores of a log.
+
+    Attributes:
+        log: the log.
+        judge: the judge's name as in the file name, or an empty string for the scores of `mera-ru score`.
+    """
+
+    log: TaskLog
+    judge: str = ""
+
+    @property
+    def lines(self) -> Path:
+        """The file with a line for each document and filter."""
+        return self.log.run.folder / f"{self._kind}{self.log.task}_{self.log.run.date}.jsonl"
+
+    @property
+    def results(self) -> Path:
+        """The results file, which contains the hash of the lines."""
+        kind, _, judge = self._kind.partition("_")
+        return self.log.run.folder / f"{kind}_results_{judge}{self.log.run.date}.json"
+
+    @property
+    def _kind(self) -> str:
+        return f"judged_{self.judge}_" if self.judge else "scored_"
+
+    def read(self) -> list[ScoreLine]:
+        """Read the lines.
+
+        Raises:
+            OSError: the file cannot be read.
+            RunError: the lines differ from the hash in the results file, or one of them is invalid.
+        """
+        digest = hashlib.sha256()
+        found = []
+        with open_regular(self.lines) as stream:
+            for number, line in enumerate(bounded_lines(stream), start=1):
+                digest.update(line)
+                found.append(_parse(line, self.lines.name, number))
+        if as_mapping(_read_json(self.results).get(_HASHES)).get(self.log.task) != digest.hexdigest():
+            raise RunError(f"{self.lines.name} differs from the hash in {self.results.name}.")
+        return found
 
 
-def _lines_file(log: TaskLog, beginning: str) -> Path:
-    return log.run.folder / f"{beginning}{log.task}_{log.run.date}.jsonl"
-
-
-def judged_files(log: TaskLog) -> Iterator[tuple[Path, str]]:
-    """Yield each file that `mera-ru judge` wrote for a log, with the judge's name from the file name."""
+def score_files(log: TaskLog) -> Iterator[ScoreFile]:
+    """Yield the files that `mera-ru score` and `mera-ru judge` wrote for a log."""
+    if (scored := ScoreFile(log)).lines.is_file():
+        yield scored
     end = f"_{log.task}_{log.run.date}.jsonl"
     # A judge's name may contain underscores. `judged_x_city_quiz_DATE` belongs to `quiz` unless `city_quiz` is a task.
     others = tuple(f"_{task}_{log.run.date}.jsonl" for task in tasks_of_run(log.run) if task.endswith(f"_{log.task}"))
-    for file in sorted(log.file.parent.glob("judged_*.jsonl")):
+    for file in sorted(log.run.folder.glob("judged_*.jsonl")):
         if file.name.endswith(others):
             continue
         if file.name.endswith(end) and len(file.name) > len("judged") + len(end):
-            yield file, file.name[len("judged_") : -len(end)]
-
-
-def read_lines(file: Path) -> Iterator[ScoreLine | BrokenLine]:
-    """Read a score file lazily. Yield a `BrokenLine` for each unusable line."""
-    with open_regular(file) as stream:
-        for number, line in enumerate(bounded_lines(stream, str(file)), start=1):
-            try:
-                yield _parse(line, file.name, number)
-            except RunError as error:
-                yield BrokenLine(number, str(error))
+            yield ScoreFile(log, file.name[len("judged_") : -len(end)])
 
 
 def _parse(line: bytes, file: str, number: int) -> ScoreLine:
@@ -159,10 +191,10 @@ def _parse(line: bytes, file: str, number: int) -> ScoreLine:
         raise RunError(
             f"{location}: not a valid line of a score file ({type(error).__name__}). Rerun the command that wrote it."
         ) from error
-    if not (isinstance(doc_id, int) and isinstance(name, str)):
+    if not (isinstance(doc_id, int) and isinstance(row.get("id"), int | None) and isinstance(name, str)):
         raise RunError(f"{location}: not a valid line of a score file. Rerun the command that wrote it.")
     digest = reference if isinstance(reference, str) else None
-    return ScoreLine(number, doc_id, row.get("id"), name, scores, digest, str(reason or ""), identity(row.get("judge")))
+    return ScoreLine(doc_id, row.get("id"), name, scores, digest, str(reason or ""), identity(row.get("judge")))
 
 
 def aggregate(rows: Iterable[ScoredSample]) -> dict[str, Any]:
@@ -216,25 +248,27 @@ def write(
     Returns:
         The files written.
     """
-    name = _short(re.sub(r"[^\w.-]", "_", by)) + "_" if by else ""
+    judge = _short(re.sub(r"[^\w.-]", "_", by))
     files = []
     for run, items in _by_run(rescored).items():
-        extended = set()
+        extended, hashes = set(), {}
         for item in items:
-            file = _lines_file(item.log, f"{kind}_{name}")
+            task, file = item.log.task, ScoreFile(item.log, judge).lines
             lines = [row.to_json() for row in item.rows]
             if _extends(lines, file):
-                extended.add(item.log.task)
+                extended.add(task)
             text = "".join(strict_json(line) + "\n" for line in lines)
-            _put(file, text, item.log.task in extended, say)
+            hashes[task] = hashlib.sha256(text.encode()).hexdigest()
+            _put(file, text, task in extended, say)
             files.append(file)
-        file = run.folder / f"{kind}_results_{name}{run.date}.json"
+        file = ScoreFile(items[0].log, judge).results
         earlier = _read_json(file)
         content: dict[str, Any] = {"model_name": public_name(run.model), **facts, **_results_of(items)}
         agrees = _agrees(earlier, content, extended)
         if agrees:  # keep the earlier file's tasks: an earlier command may have scored other logs of the run
             for part in _PARTS:
                 content[part] = {**as_mapping(earlier.get(part)), **content[part]}
+        content[_HASHES] = {**as_mapping(earlier.get(_HASHES)), **hashes}
         _put(file, _pretty(content), agrees, say)
         files.append(file)
     return files

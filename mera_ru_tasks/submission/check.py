@@ -259,7 +259,7 @@ def _lines(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
         raise RunError(str(issue))
     try:
         with archive.open(entry) as stream:
-            yield from bounded_lines(cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)), name)
+            yield from bounded_lines(cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)))
     except _DAMAGED as error:
         raise RunError(f"it cannot be unpacked ({error})") from error
 

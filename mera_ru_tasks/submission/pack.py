@@ -397,7 +397,7 @@ def _public_samples(log: TaskLog, secrets: Collection[str]) -> bytes:
     """Return a sample log with only the fields that a reader of the run needs."""
     lines = []
     with open_regular(log.file) as stream:
-        for line in bounded_lines(stream, str(log.file)):
+        for line in bounded_lines(stream):
             if line.isspace():
                 continue
             row = read_json(line)

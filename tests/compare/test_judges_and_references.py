@@ -12,6 +12,7 @@ from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.comparisons import edit_json, edit_rows, log_file, results_file, row_of, skilled
 from tests.support.judge_cases import KEY
 from tests.support.judge_stub import StubJudge
+from tests.support.restate import restate_scores
 from tests.support.rows import data_folder, riddle
 from tests.support.scripted import run
 
@@ -103,6 +104,7 @@ def lose_results(folder):
 def edit_verdicts(folder, change):
     [file] = folder.glob("org__two/judged_*.jsonl")
     edit_rows(file, change)
+    restate_scores(file, TASK)
 
 
 def forget_the_judge(folder):
@@ -192,11 +194,10 @@ def test_scores_against_other_references_are_not_compared(tmp_path, data, mera_r
     # Both use the same new references, or one uses the logged references again.
     assert mera_ru("score", log_file(folder, ONE, TASK), "--data", other).status == 0
     assert row_of(compare_runs([folder], baseline=ONE), TASK, TWO).difference.estimate.value == 0
-    file = log_file(folder, ONE, TASK)
-    edit_rows(
-        file.with_name(file.name.replace("samples_", "scored_")),
-        lambda line: {name: value for name, value in line.items() if name != "reference"},
-    )
+    log = log_file(folder, ONE, TASK)
+    file = log.with_name(log.name.replace("samples_", "scored_"))
+    edit_rows(file, lambda line: {name: value for name, value in line.items() if name != "reference"})
+    restate_scores(file, TASK)
     assert "8 of 8 documents" in joined(row_of(compare_runs([folder], baseline=ONE), TASK, TWO).why_not)
 
 

@@ -9,7 +9,7 @@ from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.scoring.metrics import STRICT
 from tests.support.browser import Opened, in_browser
 from tests.support.comparisons import MIDDLE, STRONG, WEAK, log_file, results_file
-from tests.support.restate import rehash, restate
+from tests.support.restate import rehash, restate, restate_scores
 
 # Each injection tries a different way to set window.ran.
 RAN = "window.ran=1"
@@ -69,9 +69,10 @@ def with_injections(folder):
         results_file(folder, model).write_text(json.dumps(content), encoding="utf-8")
         verdict = {"filter": STRICT, "scores": {"judge_score": 1.0}}
         lines = [{"doc_id": n, "id": n + 1, "reason": text, **verdict} for n, text in enumerate(INJECTIONS)]
-        judged = f"judged_<img src=x onerror={RAN}>_{log.name.removeprefix('samples_')}"
+        judged = log.with_name(f"judged_<img src=x onerror={RAN}>_{log.name.removeprefix('samples_')}")
+        judged.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         restate(log.parent)
-        log.with_name(judged).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        restate_scores(judged, "riddles_open_sample")
 
 
 def poisoned(row):

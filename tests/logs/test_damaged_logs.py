@@ -23,6 +23,7 @@ from mera_ru_tasks.compare.html import build
 from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.logs.find import find_logs
 from mera_ru_tasks.logs.sidecar import INCOMPLETE_MARK
+from mera_ru_tasks.paths import LONGEST_LINE
 from mera_ru_tasks.submission.pack import prepare
 from tests.support.comparisons import skilled
 from tests.support.judge_stub import StubJudge
@@ -275,13 +276,22 @@ DAMAGES: dict[str, Callable[[Logs], object]] = {
     "a results file with another version": lambda logs: logs.restate(
         lambda content: content["versions"].update({TASK: 0.5})),
     "a broken results file": lambda logs: logs.results.write_bytes(b'{"results"'),
+    "a line that is too long": lambda logs: logs.write(
+        [logs.lines()[0][:-2] + b', "x": "' + b"a" * LONGEST_LINE + b'"}\n', *logs.lines()[1:]]),
+    "an endless line": lambda logs: logs.write([*logs.lines()[:-1], b"a" * (2 * LONGEST_LINE + 5)]),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def sound(results, environment, tmp_path_factory) -> dict[str, Shown]:
-    """Return the output of each command for the undamaged logs."""
-    logs = Logs(Path(shutil.copytree(results, tmp_path_factory.mktemp("sound") / "results")))
+def rescored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the undamaged logs, to which `sound` adds the files of `score` and `judge`."""
+    return tmp_path_factory.mktemp("sound") / "results"
+
+
+@pytest.fixture(scope="module")
+def sound(results, environment, rescored) -> dict[str, Shown]:
+    """What each command shows of the undamaged logs."""
+    logs = Logs(Path(shutil.copytree(results, rescored)))
     shown = {"compare": compare(logs)[0], "submit": submit(logs)[0]}
     shown |= {"score": score(logs)[0], "judge": judge(logs, environment)[0]}
     shown["compare again"] = compare(logs)[0]
@@ -301,6 +311,94 @@ def test_no_wrong_number_without_a_mark(damage, results, environment, sound, tmp
             assert shown.keys() == sound[name].keys()
             assert not any(marked for _, marked in shown.values())
     check(*compare(logs), sound["compare again"], f"compare with the files of score and judge: {damage}")
+
+
+class OwnFiles:
+    """The files of `score` or of `judge` for the first model, of which one is damaged."""
+
+    def __init__(self, logs: Logs, kind: str) -> None:
+        folder = logs.log.parent
+        [self.results] = folder.glob(f"{kind}_results_*.json")
+        [self.lines] = folder.glob(f"{kind}_*{TASK}_2*.jsonl")
+        [self.other] = folder.glob(f"{kind}_*{OTHER}_2*.jsonl")
+        [self.other_model] = (folder.parent / "org__two").glob(f"{kind}_*{TASK}_2*.jsonl")
+
+    def edit(self, change: Callable[[list[bytes]], list[bytes]]) -> None:
+        """Change the lines."""
+        self.lines.write_bytes(b"".join(change(self.lines.read_bytes().splitlines(keepends=True))))
+
+    def set_scores(self, where: Callable[[int], bool]) -> None:
+        """Give documents the best scores."""
+
+        def right(line: bytes) -> bytes:
+            row = json.loads(line)
+            if where(row["doc_id"]):
+                row["scores"] = {
+                    name: [*part[:-1], 1] if isinstance(part, list) else 1 for name, part in row["scores"].items()
+                }
+            return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+        self.edit(lambda lines: list(map(right, lines)))
+
+    def restate(self, change: Callable[[dict[str, Any]], object]) -> None:
+        """Change the results file."""
+        content = json.loads(self.results.read_text(encoding="utf-8"))
+        change(content)
+        self.results.write_text(json.dumps(content), encoding="utf-8")
+
+
+OWN_DAMAGES: dict[str, Callable[[OwnFiles], object]] = {
+    "empty": lambda files: files.edit(lambda lines: []),
+    "cut within a line": lambda files: files.edit(lambda lines: [*lines[:-1], lines[-1][:9]]),
+    "cut at a line end": lambda files: files.edit(lambda lines: lines[:-5]),
+    "one line missing": lambda files: files.edit(lambda lines: lines[1:]),
+    "lines doubled": lambda files: files.edit(lambda lines: [*lines, *lines[:9]]),
+    "lines in another order": lambda files: files.edit(lambda lines: lines[::-1]),
+    "a line that is too long": lambda files: files.edit(lambda lines: [*lines, b"a" * (LONGEST_LINE + 5)]),
+    "scores edited": lambda files: files.set_scores(lambda doc_id: True),
+    "one score edited": lambda files: files.set_scores(lambda doc_id: doc_id == 3),
+    "another model's file": lambda files: shutil.copy(files.other_model, files.lines),
+    "another task's file": lambda files: shutil.copy(files.other, files.lines),
+    "half the lines from another model": lambda files: files.edit(
+        lambda lines: [*lines[:30], *files.other_model.read_bytes().splitlines(keepends=True)[30:]]),
+    "no results file": lambda files: files.results.unlink(),
+    "a broken results file": lambda files: files.results.write_bytes(b'{"results"'),
+    "a results file without hashes": lambda files: files.restate(lambda content: content.pop("task_hashes")),
+    "a results file with another hash": lambda files: files.restate(
+        lambda content: content["task_hashes"].update({TASK: content["task_hashes"][OTHER]})),
+    "no file": lambda files: files.lines.unlink(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["scored", "judged"])
+@pytest.mark.parametrize("damage", OWN_DAMAGES)
+def test_no_wrong_number_from_a_damaged_score_file(damage, kind, environment, sound, rescored, tmp_path):
+    logs = Logs(Path(shutil.copytree(rescored, tmp_path / "results")))
+    files = OwnFiles(logs, kind)
+    OWN_DAMAGES[damage](files)
+    shown, said = compare(logs)
+    numbers = {name: value for name, (value, _) in sound["compare again"].items()}
+    assert {name: value for name, (value, _) in shown.items()} == {name: numbers[name] for name in shown}
+    if damage != "no file":
+        assert said, "the file is not used, and nothing says why"
+    if kind == "judged":
+        assert not any("judge stub" in name and name[:2] == ("org/one", TASK) for name in shown)
+    # The command that wrote the file writes it again.
+    again = score(logs) if kind == "scored" else judge(logs, environment)
+    assert again[0] == sound["score" if kind == "scored" else "judge"]
+    assert compare(logs)[0] == sound["compare again"]
+
+
+def test_a_line_that_is_too_long_costs_no_other_log(results, environment, sound, tmp_path):
+    logs = Logs(Path(shutil.copytree(results, tmp_path / "results")))
+    logs.write([*logs.lines()[:-1], b"a" * (LONGEST_LINE + 5)])
+    for name, (shown, said) in {
+        "compare": compare(logs), "score": score(logs), "judge": judge(logs, environment),
+    }.items():  # fmt: skip
+        others = {key for key in sound[name] if key[:2] != ("org/one", TASK) and "difference" not in key}
+        assert {key for key in others if len(key) < 5 and not key[1].startswith("mean")} <= shown.keys(), name
+        assert logs.log.name in said
+    assert logs.log.name in submit(logs)[1]
 
 
 @st.composite

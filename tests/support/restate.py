@@ -55,3 +55,13 @@ def rehash(row: dict[str, Any]) -> dict[str, Any]:
     """Return a changed row with the hash of its new document."""
     text = json.dumps(row["doc"], indent=2, ensure_ascii=False)
     return {**row, "doc_hash": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}
+
+
+def restate_scores(lines: Path, task: str) -> None:
+    """Write the hash of a file of `mera-ru score` or `mera-ru judge` into its results file, new or old."""
+    kind, _, rest = lines.stem.partition("_")
+    judge, _, date = rest.rpartition(f"{task}_")
+    file = lines.with_name(f"{kind}_results_{judge}{date}.json")
+    content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    content.setdefault("task_hashes", {})[task] = hashlib.sha256(lines.read_bytes()).hexdigest()
+    file.write_text(json.dumps(content), encoding="utf-8")

@@ -263,7 +263,7 @@ def load(
 
 
 def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, issues: list[Issue]) -> Entry | None:
-    benchmark, variants = benchmark_of_task(log.task) or (None, ())
+    benchmark = known[0] if (known := benchmark_of_task(log.task)) else None
     answers, scores, check = read_answers(log, pool)
     # `choose` already reports a missing results file.
     issues += [_as_note(issue, model) for issue in check.issues if issue.code != "no-results-file"]
@@ -276,7 +276,7 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, issues: l
         issues.append(note("limited", model, task=log.task, run=len(answers), all=log.size))
     size = log.size or max(len(answers), log.scored or 0)
     task = log.task
-    if across_settings and "prefill" in variants:
+    if across_settings and prefix_of(log):
         task, model = task.replace("_prefill", ""), f"{model} · {PREFILLED}"
     entry = Entry(model, task, log, benchmark, answers, scores, references, size, judges, incomplete=check.incomplete)
     if not entry.measures:

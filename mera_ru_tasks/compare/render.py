@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Column
 from rich.table import Table as RichTable
 
-from mera_ru_tasks.compare import breakdowns, stats
+from mera_ru_tasks.compare import breakdowns
 from mera_ru_tasks.compare.breakdowns import Slice, Spread
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.notes import fragment, joined, note, sentence
 from mera_ru_tasks.compare.results import Row
 from mera_ru_tasks.compare.stats import Estimate
-from mera_ru_tasks.compare.verdicts import column_name, variant_of_mean
+from mera_ru_tasks.compare.verdicts import column_name, p_value, variant_of_mean
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import cell, console, echo, printable
 
@@ -66,13 +66,6 @@ def signed(value: float) -> str:
     """Format a difference with its sign; a difference that rounds to 0 has none."""
     text = f"{value:+.3f}"
     return text.replace("-", "−") if float(text) else text[1:]
-
-
-def p_value(value: float | None) -> str:
-    """Format a p-value, never rounded to 0.05."""
-    if value is None:
-        return ""
-    return "<0.001" if value < 0.001 else f"{value:.3f}" if abs(value - stats.ALPHA) > 0.0005 else f"{value:.5f}"
 
 
 def interval(estimate: Estimate) -> str:

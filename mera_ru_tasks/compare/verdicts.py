@@ -116,11 +116,17 @@ def _with_unit(metric: str, number: str) -> Issue:
     return note("point" if number == "1" else "points", n=Number(number))
 
 
+def p_value(value: float | None) -> str:
+    """Format a p-value for a table with three decimal places. Never round it to 0.05."""
+    if value is None:
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}" if abs(value - stats.ALPHA) > 0.0005 else f"{value:.5f}"
+
+
 def short_p(p: float) -> str:
-    """Format the rest of `p = 0.31` or `p < 0.001` with two or three decimal places. Never round to 0.05."""
-    if p < 0.001:
-        return "< 0.001"
-    return f"= {p:.2f}" if p >= 0.1 else f"= {p:.3f}" if abs(p - stats.ALPHA) > 0.0005 else f"= {p:.5f}"
+    """Format the rest of `p = 0.31` or `p < 0.001` for a sentence, which needs fewer decimal places."""
+    text = f"{p:.2f}" if p >= 0.1 else p_value(p)
+    return f"= {text}" if text[0] != "<" else f"< {text[1:]}"
 
 
 def summarize(

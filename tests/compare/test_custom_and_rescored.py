@@ -91,6 +91,13 @@ def test_own_tasks_are_compared_like_the_others(own_runs):
     assert chance == {"0": pytest.approx(1 / 3), "1": pytest.approx(1 / 5)}
 
 
+def test_an_own_task_is_prefilled_by_its_settings_whatever_its_name(own_runs):
+    together = compare_runs([own_runs], across_settings=True)
+    assert {entry.task: entry.model for entry in together.entries if entry.model.startswith("org/one")} == {
+        "city_meaning_quiz": "org/one · prefilled", "meaning_quiz": "org/one",
+    }  # fmt: skip
+
+
 def test_own_tasks_are_in_the_report(own_runs, mera_ru, tmp_path):
     packed = pack(compare_runs([own_runs]))
     titles = {packed["strings"][document["title"]] for document in packed["documents"]}

@@ -214,6 +214,6 @@ def test_a_difference_over_a_part_of_what_a_score_is_over_is_marked(copied, mera
         assert all(f"* {MIDDLE} against {WEAK}: {text}." in shown for text in texts.values())
     page = build(compare_runs([copied], baseline=WEAK))
     assert texts["exact_match"] in page
-    assert f"разность в {TASK} посчитана по заданиям с баллами обеих моделей: 59" in page
+    assert f"разность в {TASK} посчитана по заданиям, для которых балл есть у обеих моделей (59)" in page
     mean = next(r for r in compare_runs([copied], baseline=WEAK).means if (r.model, r.filter) == (MIDDLE, FLEXIBLE))
     assert joined(mean.notes) == texts["exact_match"]

@@ -17,15 +17,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
-from mera_ru_tasks.scoring.extract import options, preparation
+from mera_ru_tasks.scoring.extract import options, phrases, preparation
 from mera_ru_tasks.scoring.extract.clauses import BULLET, Clause, Mention, kinds_of, objection_in, sentences_of
 from mera_ru_tasks.scoring.extract.options import Answer, answer_of_lines, letter_mention
-from mera_ru_tasks.scoring.extract.phrases import (
-    letter_and_unit_of_lines,
-    phrase_mention,
-    phrase_of_lines,
-    standalone_phrase,
-)
 from mera_ru_tasks.scoring.extract.preparation import after_announcement, clean, drop_reasoning, lines_of, opening_mark
 from mera_ru_tasks.scoring.normalize import WORD, fold, without_invisible
 
@@ -88,9 +82,9 @@ def _read(text: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> E
     if not lines:
         return Extraction("", "no-answer")
     if not choices:
-        answer = phrase_of_lines(lines)
+        answer = phrases.phrase_of_lines(lines)
     elif answer_format.with_phrase:
-        answer = letter_and_unit_of_lines(lines, choices)
+        answer = phrases.letter_and_unit_of_lines(lines, choices)
     else:
         answer = answer_of_lines(lines, choices, texts)
     return _without_objection(answer, lines[0], answer_format)
@@ -106,7 +100,7 @@ def _without_objection(answer: Answer, clause: str, answer_format: AnswerFormat)
     def mention_in(mentioning: Clause) -> Mention:
         letters = letter_mention(mentioning, choices) if choices else Mention()
         is_whole = letters.candidates or (choices and not answer_format.with_phrase)
-        return letters if is_whole else phrase_mention(mentioning, given)
+        return letters if is_whole else phrases.phrase_mention(mentioning, given)
 
     objection = objection_in(answer.rest, given, mention_in)
     if objection is None:
@@ -141,9 +135,9 @@ def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, 
         answer = options.letters_given_by(sentence, answer_format.choices)
         return _without_objection(answer, sentence, answer_format) if answer.letters else Extraction("", "no-answer")
     last = closing.rsplit("\n\n")[-1].strip()
-    is_statement = next(kinds_of(sentence), "") in ("lead", "addition") or sentence.lower().startswith("это ")
+    is_statement = next(kinds_of(sentence), "") in phrases.LEADING or sentence.lower().startswith("это ")
     statement = _BEFORE_REASON.split(sentence)[0] if is_statement else ""
-    phrase = (standalone_phrase(last) if "\n" not in last else "") or standalone_phrase(statement)
+    phrase = (phrases.standalone_phrase(last) if "\n" not in last else "") or phrases.standalone_phrase(statement)
     return Extraction(phrase, "given" if phrase else "no-answer", sentence if phrase else "")
 
 
@@ -151,7 +145,7 @@ def _begins_with_answer(lines: Sequence[str], answer_format: AnswerFormat) -> bo
     """Return True if the first line is an answer, or a letter with its option's text, rather than a sentence."""
     line, below = BULLET.sub("", lines[0]), lines[1] if len(lines) > 1 else ""
     if not answer_format.choices:
-        return not below and bool(standalone_phrase(_BRACKET.sub("", line)))
+        return not below and bool(phrases.standalone_phrase(_BRACKET.sub("", line)))
     run = options.letters_at_head(line, answer_format.choices)
     if not run.letters:
         return False

@@ -18,8 +18,7 @@ _UNIT_NOUN = re.compile(r"^(?:слово|единица)\b[\s:—–-]*", re.IGN
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
 _REVERSE = re.compile(r"(?P<unit>[^;,(\[—–?]+?)[ \"]{0,3}[;,(\[—–-][ \"]{0,3}(?:вариант )?(?P<letter>[А-ЯA-Z])[^\w?]*")
 _NO_ANSWER = re.compile(
-    r"(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет ответа|ответа нет|нет данных|отсутствует"
-    r"|(?:нет|none|null|n/a)$)\b"
+    r"(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет|ответа нет|отсутствует|(?:none|null|n/a)$)\b"
 )
 # The endings of words that are not names of things.
 _VERB = re.compile(
@@ -38,8 +37,8 @@ _BREAK = re.compile(
     r" (?=(?:потому|поскольку|так как)\b)| [—–-]+\s|:\s|[?。！？…\n()\[\]]+|\.(?:\.+|(?<=[^\W_][^\W_]\.)(?=\s|$)"
     r"|(?<=[^\w\s]\.)(?=\s|$))|!(?=\s|$)|(?P<list>[,;/]+)"
 )
-_LEADING = frozenset({"lead", "addition", "turn", "speaker"})
-_HEADING = _LEADING | {"choice", "approval"}
+LEADING = frozenset({"lead", "addition", "turn", "speaker"})
+_HEADING = LEADING | {"choice", "approval"}
 _THIS = re.compile(r"\W*(?:это|этот|эта|же|it)\W*", re.IGNORECASE)
 
 
@@ -141,7 +140,7 @@ def _without_lead(text: str) -> str:
     """Remove expressions of certainty, «это» and «слово» before a quotation from the start of a phrase."""
     while (word := WORD.search(text)) is not None and WORD.search(text, word.end()):
         is_noun = kind_of(word[0]) == "choice" and text[word.end() :].lstrip().startswith('"')
-        if not is_noun and kind_of(word[0]) not in _LEADING and not _THIS.fullmatch(word[0]):
+        if not is_noun and kind_of(word[0]) not in LEADING and not _THIS.fullmatch(word[0]):
             break
         text = text[word.end() :]
     return text

@@ -51,8 +51,8 @@ def score_response(doc: Mapping[str, Any], response: str, *, prefix: str = "") -
 def extract_from(doc: Mapping[str, Any], response: str, prefix: str = "") -> Extraction:
     """Extract the answer from a response to a document. For the arguments, see `score_response`."""
     answer_format = AnswerFormat.of(doc)
-    inputs = doc.get("inputs") or {}
-    options = [inputs[name] or "" for name in answer_format.option_names(inputs)]
+    inputs = doc.get("inputs") if answer_format.choices else None
+    options = [inputs[name] or "" for name in answer_format.option_names(inputs)] if inputs else []
     return extract_answer(prefix + response, answer_format, options=options if all(options) else ())
 
 

@@ -120,10 +120,7 @@ def _canonical(letters: Sequence[str], phrase: str, clause: str, answer_format: 
 
 
 def _unannounced(visible: str, answer_format: AnswerFormat, texts: Mapping[str, str]) -> Extraction:
-    """Extract the answer from a response without an announcement.
-
-    The answer may be the first paragraph, the last paragraph or the last sentence.
-    """
+    """Extract the answer from the first paragraph, the last paragraph or the last sentence of a response."""
     lines = lines_of(clean(visible))
     if lines and _begins_with_answer(lines, answer_format):
         return _read(visible, answer_format, texts)

@@ -111,9 +111,8 @@ _LATIN = re.compile("[A-Za-z]")
 # Words that deny something else if they have an object: «исключаем лишнее», «нет сомнений», «ошибка в том».
 _NEEDS_OBJECT = re.compile("нет|no|ошибо?ч?ка|.*(?:[еи]м|ю|л[аи]?|ть)$")
 _DASHES = frozenset(":—–-")
-# A sentence longer than `_SHORT` without single capital letters is relevant to an answer of letters only if its first
-# `_FIRST` characters deny or retract something.
-_SHORT, _FIRST = 20, 80
+# A sentence without single capital letters matters to letters only if its first characters deny or retract something.
+_FIRST = 80
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
 # If «но …» contains words of the first kinds, it denies the candidates before it. Words of the second kinds may
 # separate «не» from the candidate that it denies.
@@ -124,14 +123,7 @@ GIVING = frozenset({"turn", "addition", "approval", "or", "speaker", "choosing"}
 
 
 class Clause(NamedTuple):
-    """A clause of a sentence.
-
-    Attributes:
-        text: the text of the clause.
-        tokens: the words.
-        kinds: the kind of each word.
-        sign: the punctuation mark after the clause, or an empty string.
-    """
+    """A clause of a sentence: its text, its words, the kind of each word, and the punctuation mark after the clause."""
 
     text: str
     tokens: list[re.Match[str]]
@@ -192,15 +184,14 @@ def clauses_of(sentence: str) -> list[Clause]:
     for _, words, kinds, _ in clauses:
         for number, kind in enumerate(kinds):
             word = words[number][0].lower()
-            content = (
-                kinds if word == "нет" else [""] * (word == "no" and number + 1 < len(kinds)) or kinds[number + 1 :]
-            )
+            after = kinds[number + 1 :]
+            has_object = "" in (kinds if word == "нет" else after) or (word == "no" and after)
             first = kinds.index("negation") if "negation" in kinds[:number] else number
             if first == number - 1 and (kind == "approval" or word in ("так", "то")):
                 kinds[first : number + 1] = ["denial", "link"]  # «не подходит»
             elif first < number and kind == "denial" and _BETWEEN.issuperset(kinds[first:number]):
                 kinds[first : number + 1] = ["addition"] * (number + 1 - first)  # «не исключено», «не могу исключить»
-            elif kind == "denial" and ("" in content or (word == "no" and content)) and _NEEDS_OBJECT.match(word):
+            elif kind == "denial" and has_object and _NEEDS_OBJECT.match(word):
                 kinds[number] = "negation"
             elif kind == "topic" and number and PREPOSITION.match(words[number - 1][0]):
                 kinds[number] = "link"  # «по смыслу»
@@ -235,7 +226,7 @@ def objection_in(text: str, given: frozenset[str], mention_in: Callable[[Clause]
 
 def _may_tell(sentence: str, names: bool) -> bool:
     """Return False if a sentence cannot affect an answer. Most sentences of an explanation cannot."""
-    if names or len(sentence) <= _SHORT or _CAPITAL.search(sentence):
+    if names or _CAPITAL.search(sentence):
         return True
     kinds = set(map(kind_of, _TOKEN.findall(sentence, 0, _FIRST)))
     return bool(kinds & {"denial", "retraction"}) or {"negation", "approval"} <= kinds or "не т" in sentence  # «не так»
@@ -291,9 +282,7 @@ class _Stance:
                     closes = not following.kinds and {len(candidate) for candidate in other} == {1}
                 is_heading = "choice" in kinds and not {"others", "addition"}.isdisjoint(kinds)
                 ends_open = clause.sign in _DASHES
-                announced |= (
-                    (gives and (ends_open or "" not in kinds)) or is_heading or (ends_open and "ответ" in words)
-                )
+                announced |= is_heading or (ends_open and (gives or "ответ" in words)) or (gives and "" not in kinds)
             is_defined = clause.sign in _DASHES and "" in following.kinds  # «дыра — кратер»
             is_aside = "condition" in kinds or (clause.sign == "," and len(words) < 3 and not mention.candidates)
             self.says_more |= "closing" in kinds or (is_defined if mention.alone else "" in kinds and not is_aside)
@@ -315,8 +304,9 @@ class _Stance:
         if words[0] == "нет" and below and ("negation" in following.kinds or "denial" in following.kinds[number:]):
             return frozenset()  # «нет, это не Б», «нет, Б не подходит»
         lists = clause.sign in _DASHES and GIVING.isdisjoint(following.kinds) and not _NEEDS_OBJECT.fullmatch(words[0])
-        if mention.candidates or (lists and below):  # «не подходят: Б, В», «ложный след — Б»
-            return mention.candidates | ((below - self.given if mention.candidates else below) if lists else set())
+        below = below if lists else frozenset()
+        if mention.candidates or below:  # «ложный след — Б», «не подходят: Б, В»
+            return mention.candidates | (below - self.given) if mention.candidates else below
         if words[0] == "что" and "это" in words:
             return self.before or self.given  # «видно, что это не подходит»
         is_content_before = "" in kinds[: kinds.index("denial")] and "я" not in words

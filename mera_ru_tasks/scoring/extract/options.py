@@ -26,14 +26,7 @@ _CAPITAL = re.compile("[А-ЯA-ZΑ-Ωбгде]$")
 
 
 class Answer(NamedTuple):
-    """An answer at the start of a text.
-
-    Attributes:
-        letters: the option letters.
-        rest: the rest of the text, which may contain objections.
-        code: the code of the reason why there is no answer, or an empty string.
-        phrase: the phrase or language unit, or an empty string.
-    """
+    """An answer: option letters, the rest of the text, the code if there is no answer, and the phrase or unit."""
 
     letters: list[str]
     rest: str = ""
@@ -135,13 +128,7 @@ _NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "ex
 
 
 class Item(NamedTuple):
-    """One item of an answer.
-
-    Attributes:
-        letters: the letters.
-        text: the text after the letters.
-        style: the separator between letters and text. Without text, `bullet` or `unmarked`.
-    """
+    """An item of a list: letters, their text, and the separator between them (without text, `bullet` or `unmarked`)."""
 
     letters: list[str]
     text: str
@@ -257,10 +244,7 @@ def _judged(items: Sequence[Item], below: Sequence[str], choices: str) -> Answer
 
 
 def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str]) -> Answer:
-    """Extract letters from a first sentence that does not start with them.
-
-    The letters may be at its end. The line may also be the text of an option, or exclude letters («все, кроме А»).
-    """
+    """Extract letters from the end of a first sentence, from an option's text, or from a list of other letters."""
     sentence = next((sentence for sentence, _ in sentences_of(lines[0])), "")
     found, rest, *_ = letters_given_by(sentence, choices, any_words=True)
     excluded = _EXCEPT.match(sentence)
@@ -276,7 +260,7 @@ def _from_sentence(lines: Sequence[str], choices: str, texts: Mapping[str, str])
 def letters_given_by(sentence: str, choices: str, *, any_words: bool = False) -> Answer:
     """Return the letters that a sentence gives: «подходит только фраза А», «думаю, Б, потому что …».
 
-    With `any_words`, content words are allowed if a word such as «вариант», a colon or a dash precedes the letters.
+    With `any_words`, content words may precede «вариант», a colon or a dash before the letters.
     """
     tokens = tokens_of(sentence)
     first = min(letters_in(sentence, tokens, choices), default=None)

@@ -11,8 +11,7 @@ from mera_ru_tasks.scoring.extract.clauses import Clause, Mention, kind_of, kind
 from mera_ru_tasks.scoring.extract.options import Answer, is_doubtful, letters_at_head, may_follow
 from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
-# The maximum number of words in a phrase at the start of a text, in a phrase mentioned by a clause, and in a unit
-# before its letter.
+# The maximum number of words in a phrase at the start of a text, in a name in a clause, and in a unit before a letter.
 _MAX_WORDS, _MAX_NAME_WORDS, _MAX_UNIT_WORDS = 8, 4, 3
 _UNIT_NOUN = re.compile(r"^(?:слово|единица)\b[\s:—–-]*", re.IGNORECASE)
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
@@ -90,13 +89,10 @@ def standalone_phrase(text: str) -> str:
 
 
 def phrase_at_head(text: str) -> tuple[str, str]:
-    """Split a text into the phrase at its start and the rest.
+    """Split a text into the phrase at its start, in lower case or empty, and the rest.
 
     Expressions of certainty («скорее всего,»), «это» and headings («отгадка —») before the phrase are removed.
     Alternatives («метель, вьюга») stay in the phrase. Scoring decides whether all of them are accepted.
-
-    Returns:
-        The phrase in lower case (empty if there is none), and the rest of the text.
     """
     if (word := text.strip('"')).isalpha():
         return _phrase(word), ""  # the most common case
@@ -154,7 +150,7 @@ def _phrase(text: str) -> str:
     text = text[words[0].start() : words[-1].end()].replace('"', "")
     phrase = " ".join(in_cyrillic(text).lower().split())
     phrase = re.sub(r"[\s;]*;[\s;]*", "; ", phrase) if ";" in phrase else phrase
-    return "" if len(tokens_of(phrase)) > _MAX_WORDS or _NO_ANSWER.match(phrase) else phrase
+    return "" if phrase.count(" ") >= _MAX_WORDS or _NO_ANSWER.match(phrase) else phrase
 
 
 def is_sentence(text: str) -> bool:
@@ -163,18 +159,10 @@ def is_sentence(text: str) -> bool:
 
 
 def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
-    """Return the phrase that a clause mentions. A phrase consists of content words that may be the name of a thing.
-
-    A clause with several phrases gives the phrase after a word such as «подходит», or the phrase at its start.
-    """
+    """Return the name of a thing that a clause mentions: of several, the one after «подходит», or at the start."""
     kinds = clause.kinds
-    runs = [
-        [*run]
-        for is_content, run in itertools.groupby(
-            range(len(kinds)), lambda number: not kinds[number] and len(clause.tokens[number][0]) > 1
-        )
-        if is_content
-    ]
+    content = [not kind and len(token[0]) > 1 for kind, token in zip(kinds, clause.tokens, strict=True)]
+    runs = [[*run] for is_content, run in itertools.groupby(range(len(kinds)), content.__getitem__) if is_content]
     named = {number: name for run in runs if (name := _name_in(clause, run)) for number in name[:1]}
     same = {key: run[0] for run in runs if (key := _key(clause, run)) in given}
     if same:
@@ -186,11 +174,8 @@ def phrase_mention(clause: Clause, given: frozenset[str]) -> Mention:
     blocked = _NOT_NAMING.intersection(kinds)
     if blocked and not (approved and blocked <= {"topic", "pronoun"}):
         return Mention()
-    name = (
-        approved[-1]
-        if approved and len(named) > 1
-        else named.get(0) or (min(named.values()) if len(named) == 1 else [])
-    )
+    names = approved[-1:] if len(named) > 1 else [*named.values()]
+    name = names[0] if names else named.get(0, [])
     if not name:
         return Mention()
     is_alone = runs == [name] and len(name) == 1 and {"", "lead", "link", "speaker"}.issuperset(kinds)

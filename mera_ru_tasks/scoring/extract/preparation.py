@@ -15,12 +15,10 @@ from mera_ru_tasks.scoring.extract.clauses import kind_of
 from mera_ru_tasks.scoring.normalize import WORD, lower, without_stress
 from mera_ru_tasks.scoring.strict import MARKER
 
-# The names of reasoning tags. DeepSeek, Qwen and most other models write <think>. Other instruction-tuned models and
-# Russian fine-tunes write the other tags.
+# The names of reasoning tags. DeepSeek, Qwen and most other models write <think>.
 _TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "scratchpad", "seed:think")
 _RUSSIAN_TAGS = ("рассуждение", "рассуждения", "размышление", "размышления", "мысли")
-# The opening and closing marks of reasoning. After the tags come the marks of Mistral, Kimi, OpenThinker, Cohere and
-# MedGemma.
+# The marks of reasoning: tags, and then the marks of Mistral, Kimi, OpenThinker, Cohere and MedGemma.
 _MARKS = (
     *((f"<{tag}>", f"</{tag}>") for tag in (*_TAGS, *_RUSSIAN_TAGS)),
     ("[think]", "[/think]"),
@@ -85,12 +83,12 @@ def _final_channel(text: str) -> str:
     return text
 
 
-# The nouns that announce an answer, in lower case and including look-alike letters. Plain alternatives are the fastest.
-# A separator or a single letter must follow one of the fields.
-_FIELDS = "вариант|букв|текст|выбор"
+# The nouns that announce an answer, in lower case and including look-alike letters. The search is fastest if each
+# alternative starts with a letter. A separator or a single letter must follow one of the fields.
+_FIELDS = ("вариант", "букв", "текст", "выбор")
 _NOUN = re.compile(
     "о[тt][вb][еe][тt]|o[тt][вb][еe][тt]|отгадк|разгадк|answer|答案是?|"
-    rf"(?:{_FIELDS})(?=[аы]?\W{{0,20}}(?:[:：—–=→|-]|\n|(?<=\W)[^\W\d_]\b))"
+    + "|".join(rf"{field}(?=[аы]?\W{{0,20}}(?:[:：—–=→|-]|\n|(?<=\W)[^\W\d_]\b))" for field in _FIELDS)
 )
 _ENDING = r"[аы]?(?![^\W_])"
 _MARKUP = r"(?:</?\w{1,10}>|[ \t\r\u00a0*_~`\"'»”\])}]){0,12}?"
@@ -116,8 +114,7 @@ _TRIES, _BEFORE, _BEHIND = 200, 120, 80
 def after_announcement(text: str) -> str | None:
     """Return the text after the last announcement, or None if there is no announcement.
 
-    Letter case, markup and look-alike letters do not matter. An announcement of a second answer («Другой ответ: …»)
-    does not replace an earlier announcement.
+    An announcement of a second answer («Другой ответ: …») does not replace an earlier announcement.
     """
     before, marker, behind = text.rpartition(MARKER)
     is_head = before[-_BEFORE:].rstrip(_AROUND)[-1:] in ("", "\n")
@@ -139,10 +136,7 @@ def after_announcement(text: str) -> str | None:
 
 
 def _end_of(noun: re.Match[str], before: str, behind: str) -> tuple[int, bool]:
-    """Return the length of the announcement after its noun, and True if it announces a second answer.
-
-    The length is 0 if there is no announcement.
-    """
+    """Return the length of an announcement after its noun, or 0, and True if it announces a second answer."""
     if before[-1:].isalnum() and noun[0][0] != "答":
         return 0, False
     before = before.rstrip(_AROUND)
@@ -242,10 +236,7 @@ def _without_middle(text: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the stripped lines of a cleaned text, starting with the first line that contains a word.
-
-    Later lines without words become empty strings.
-    """
+    """Return the stripped lines of a cleaned text from the first word on. Lines without words become empty."""
     lines = [line.strip() if WORD.search(line) else "" for line in text.split("\n")]
     first = next((number for number, line in enumerate(lines) if line), len(lines))
     return lines[first:]

@@ -13,7 +13,7 @@ from mera_ru_tasks.scoring.normalize import WORD, fold, in_cyrillic
 
 # The maximum number of words in a phrase at the start of a text, in a name in a clause, and in a unit before a letter.
 _MAX_WORDS, _MAX_NAME_WORDS, _MAX_UNIT_WORDS = 8, 4, 3
-_UNIT_NOUN = re.compile(r"^(?:слово|единица)\b[\s:—–-]*", re.IGNORECASE)
+_UNIT_NOUN = re.compile(r"^(?:слов|единиц)[оа]\b[\s:—–-]*", re.IGNORECASE)
 _UNIT_SIGNS = " \t\"')]}>.:;,/|=(—–-"
 _REVERSE = re.compile(r"(?P<unit>[^;,(\[—–?]+?)[ \"]{0,3}[;,(\[—–-][ \"]{0,3}(?:вариант )?(?P<letter>[А-ЯA-Z])[^\w?]*")
 _NO_ANSWER = re.compile(

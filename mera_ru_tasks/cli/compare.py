@@ -165,7 +165,7 @@ def compare(
         pool=pool,
         published=published or (),
     )
-    _say_choices(comparison)
+    _print_choices(comparison)
     _write(comparison, form, output, everything=everything, force=force)
     if plots is not None:
         from mera_ru_tasks.compare.html.plots import write_plots
@@ -189,7 +189,7 @@ def _named(runs: Sequence[Path]) -> tuple[dict[Path, str], list[Path]]:
     return names, paths
 
 
-def _say_choices(comparison: Comparison) -> None:
+def _print_choices(comparison: Comparison) -> None:
     for choice in comparison.choices:
         _note(str(choice))
     for issue in comparison.issues:

@@ -113,7 +113,7 @@ def _find(paths: Sequence[Path], names: Mapping[Path, str], issues: list[Issue])
             logs.setdefault(log.file.resolve(), log)
     if not logs:
         raise RunError("\n".join(["There are no usable logs.", *map(str, issues)]))
-    _refuse_taken(names, logs.values())
+    _check_unique_names(names, logs.values())
     return list(logs.values())
 
 
@@ -136,7 +136,7 @@ def _named(paths: Sequence[Path], names: Mapping[Path, str]) -> dict[Path, TaskL
     return logs
 
 
-def _refuse_taken(names: Mapping[Path, str], logs: Iterable[TaskLog]) -> None:
+def _check_unique_names(names: Mapping[Path, str], logs: Iterable[TaskLog]) -> None:
     """Raise RunError if two models have the same name, because their runs would be mixed up."""
     taken = [*names.values(), *{log.run.model for log in logs if log.run.name is None}]
     if twice := sorted({name for name in names.values() if taken.count(name) > 1}):

@@ -131,20 +131,20 @@ def _read_file(path: Path, issues: list[Issue]) -> list[Any]:
     text = _read_text(path)
     if path.suffix == ".jsonl":
         lines = text.split("\n")
-        _refuse_many(path, len(lines))
+        _check_row_count(path, len(lines))
         return [_parse(line, path, number) for number, line in enumerate(lines, start=1) if line.strip()]
     content = _parse(text, path)
     rows = content.get("data") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
         raise DataError(f'{path} contains no rows. Write the rows as {{"data": [row, …]}}.')
-    _refuse_many(path, len(rows))
+    _check_row_count(path, len(rows))
     if further := sorted(content.keys() - {"data"}) if isinstance(content, Mapping) else []:
         message = f"it has other keys besides `data`: {', '.join(further)}"
         issues.append(Issue("further-keys", "warning", Location(str(path)), message, "They are ignored."))
     return rows
 
 
-def _refuse_many(path: Path, rows: int) -> None:
+def _check_row_count(path: Path, rows: int) -> None:
     if rows > MAX_ROWS:
         raise DataError(f"{path} has {rows:,} rows; at most {MAX_ROWS:,} can be used. Split the data.")
 
@@ -189,7 +189,7 @@ def _read_parquet(path: Path) -> list[Any]:
 
     try:
         stored = pq.ParquetFile(path).metadata
-        _refuse_many(path, stored.num_rows)
+        _check_row_count(path, stored.num_rows)
         size = sum(stored.row_group(group).total_byte_size for group in range(stored.num_row_groups))
         if size > LARGEST_FILE:
             raise DataError(f"{path} unpacks to {size >> 20} MiB, more than any real file of its kind. Split the data.")
@@ -214,7 +214,7 @@ def _read_saved(folder: Path) -> dict[str, list[Any]]:
         else:
             splits = {path.name: datasets.load_from_disk(str(path)) for path in single}
         for split in splits.values():
-            _refuse_many(folder, split.num_rows)
+            _check_row_count(folder, split.num_rows)
         return {name: split.to_list() for name, split in splits.items()}
     except DataError:
         raise

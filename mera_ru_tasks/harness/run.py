@@ -43,7 +43,7 @@ def run(arguments: Sequence[str], *, keep_samples: bool = True) -> None:
     patches.leave_out_other_tasks()
     patches.install_run_check(keep_samples=keep_samples)
     try:
-        with _noticing_lost_results():
+        with _detect_lost_results():
             patches.run_lm_eval(["run", *arguments])
     except KeyboardInterrupt:
         print(_interrupted(arguments), file=sys.stderr)
@@ -65,7 +65,7 @@ def _interrupted(arguments: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def _noticing_lost_results() -> Iterator[None]:
+def _detect_lost_results() -> Iterator[None]:
     """Raise OutputError at the end if lm-eval could not write its results, for which lm-eval only logs a warning."""
     failures: list[str] = []
 

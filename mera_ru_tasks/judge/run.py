@@ -209,7 +209,7 @@ class _Judging:
         try:
             verdict = self._cache and self._cache.get(key)
         except sqlite3.Error as error:
-            return self._go_on_without_cache(error)
+            return self._disable_cache(error)
         if verdict:
             self._known[key] = verdict
         return bool(verdict)
@@ -219,10 +219,10 @@ class _Judging:
         try:
             return self._cache.put(key, verdict) if self._cache else verdict
         except sqlite3.Error as error:
-            self._go_on_without_cache(error)
+            self._disable_cache(error)
             return verdict
 
-    def _go_on_without_cache(self, error: sqlite3.Error) -> Literal[False]:
+    def _disable_cache(self, error: sqlite3.Error) -> Literal[False]:
         """Warn that the cache failed, and continue without it."""
         self._cache = None
         logger.warning(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.paths import read_bounded
@@ -209,7 +209,7 @@ def _sample_files(path: Path) -> list[Path]:
     if path.is_dir():
         patterns = ["*/" * level + "samples_*.jsonl" for level in range(_LEVELS + 1)]
         found = [file for pattern in patterns for file in sorted(path.glob(pattern))]
-        return [file for file in found if SAMPLES_NAME.fullmatch(file.name) and file.is_file()] or _nothing_in(path)
+        return [file for file in found if SAMPLES_NAME.fullmatch(file.name) and file.is_file()] or _raise_no_logs(path)
     if not path.exists():
         raise RunError(f"{path} does not exist. Pass the folder given to lm-eval as --output_path, or files in it.")
     if SAMPLES_NAME.fullmatch(path.name):
@@ -224,7 +224,7 @@ def _sample_files(path: Path) -> list[Path]:
         )
     beside = sorted(path.parent.glob("samples_*.jsonl"))
     named = [(file, SAMPLES_NAME.fullmatch(file.name)) for file in beside]
-    return [file for file, name in named if name and name["date"] == results["date"]] or _nothing_in(path)
+    return [file for file, name in named if name and name["date"] == results["date"]] or _raise_no_logs(path)
 
 
 def _renamed(file: Path) -> str:
@@ -234,13 +234,14 @@ def _renamed(file: Path) -> str:
     return f"{file} looks like a renamed lm-eval log. Rename it back to samples_TASK_DATE.jsonl or results_DATE.json."
 
 
-def _nothing_in(path: Path) -> list[Path]:
+def _raise_no_logs(path: Path) -> NoReturn:
+    """Raise RunError with the contents of the folder and a hint."""
     folder = path if path.is_dir() else path.parent
     patterns = ["*/" * level + "samples_*" for level in range(_LEVELS + 1)] if path.is_dir() else ["samples_*"]
     renamed = [file for pattern in patterns for file in sorted(folder.glob(pattern)) if _RENAMED.fullmatch(file.name)]
     others = [file for file in renamed if not SAMPLES_NAME.fullmatch(file.name)]
     if others:
-        more = f" ({len(others) - 1} more files have the same problem.)" if len(others) > 1 else ""
+        more = f" ({len(others) - 1} more files need the same change.)" if len(others) > 1 else ""
         raise RunError(f"{_renamed(others[0])}{more}")
     names = sorted(entry.name for entry in folder.iterdir())
     holds = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") if names else "nothing"

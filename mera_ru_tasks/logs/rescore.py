@@ -162,7 +162,7 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
     doc = documents.get(identity)
     if doc is None:
         raise DataError(f"{sample.location}: the data in {references} contain no document with the id {identity}.")
-    if _asked(doc) != _asked(sample.doc):
+    if _question_and_format(doc) != _question_and_format(sample.doc):
         raise DataError(
             f"{sample.location}: in {references}, the id {identity} belongs to a different document. "
             "Pass the same data as the run used, with answers."
@@ -170,7 +170,7 @@ def _join(sample: Sample, documents: Mapping[int, Mapping[str, Any]], references
     return doc
 
 
-def _asked(doc: Mapping[str, Any]) -> tuple[Any, ...]:
+def _question_and_format(doc: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the fields of a document that affect the question or its scores."""
     return question_of(doc), dict(doc["answer_format"]), doc["meta"].get("group_id")
 

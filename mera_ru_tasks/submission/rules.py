@@ -113,9 +113,9 @@ def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Issue]:
     """Check that all tasks used the same model and settings."""
     if not logs:
         return
-    first, wanted = logs[0], _whose(logs[0])
+    first, wanted = logs[0], _model_and_settings(logs[0])
     for log in logs[1:]:
-        setting = _whose(log)
+        setting = _model_and_settings(log)
         if names := differing(setting, wanted):
             name = names[0]
             here, there = _brief(setting.get(name)), _brief(wanted.get(name))
@@ -126,7 +126,7 @@ def check_one_setting(logs: Sequence[TaskLog]) -> Iterator[Issue]:
             )  # fmt: skip
 
 
-def _whose(log: TaskLog) -> dict[str, Any]:
+def _model_and_settings(log: TaskLog) -> dict[str, Any]:
     return {"the model": log.run.model, **setting_of(log.run)}
 
 

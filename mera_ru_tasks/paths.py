@@ -52,13 +52,13 @@ def task_names() -> list[str]:
     return sorted(task_files())
 
 
-# The largest file that is read as a whole, and the longest line of a log: far more than real ones have.
+# In bytes: the maximum size of a file that is read as a whole, and of a line of a log. Real ones are far smaller.
 LARGEST_FILE = 64 << 20
 LONGEST_LINE = 16 << 20
 
 
 def open_regular(file: Path) -> BinaryIO:
-    """Open a file for reading; a pipe or a device, which may never end, is refused.
+    """Open a regular file for reading. Pipes and devices are refused, because they may never end.
 
     Raises:
         OSError: the file cannot be opened, or is not a regular file.
@@ -84,7 +84,7 @@ def read_bounded(file: Path, most: int = LARGEST_FILE) -> bytes:
 
 
 def bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a stream of any length. A line longer than `LONGEST_LINE` bytes, cut there, is the last."""
+    """Yield the lines of a stream of any length. Stop after the start of a line longer than `LONGEST_LINE` bytes."""
     line = b""
     while len(line) <= LONGEST_LINE and (line := stream.readline(LONGEST_LINE + 1)):
         yield line

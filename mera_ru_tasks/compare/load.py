@@ -286,7 +286,7 @@ def _read(log: TaskLog, model: str, across_settings: bool, pool: Pool, issues: l
 
 def _as_note(issue: Issue, model: str) -> Issue:
     """Convert an issue of a log into a note on a model, which has texts in both languages."""
-    values: dict[str, object] = {"place": issue.location, **dict(issue.values)}
+    values: dict[str, object] = {"log": issue.location, **dict(issue.values)}
     for name in {"logged", "stated"} & values.keys():
         values[name] = note("nothing") if values[name] == NOTHING else Number(values[name])
     return note(issue.code, model, **values)
@@ -379,8 +379,9 @@ def _add_rescored(
             continue
         if not file.judge:
             notes.append(_replace_scores(file, model, by_id, scores, lines))
+        judge_filter = f"judge {file.judge}"
         for line in lines:
-            key, filter_name = by_id[line.doc_id], f"judge {file.judge}" if file.judge else line.filter
+            key, filter_name = by_id[line.doc_id], judge_filter if file.judge else line.filter
             for name, part in line.scores.items():
                 scores.setdefault((name, filter_name), {})[key] = part
                 references.setdefault((name, filter_name), {})[key] = line.reference
@@ -389,7 +390,7 @@ def _add_rescored(
                 answers[key].verdicts = (*answers[key].verdicts, verdict)
         if file.judge:
             found = [line.judge for line in lines]
-            judges[f"judge {file.judge}"] = found[0] if found and all(one == found[0] for one in found) else None
+            judges[judge_filter] = found[0] if found and all(one == found[0] for one in found) else None
     return judges, notes
 
 

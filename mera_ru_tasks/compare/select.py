@@ -209,7 +209,7 @@ def _choices(
         location = note("in-folder", folder=run.folder)
         tasks_text = ", ".join(tasks)
         found.append(
-            note("run", labels[run.model], date=run.date, place=location, tasks=tasks_text, pooled=pooled, left=left)
+            note("run", labels[run.model], date=run.date, folder=location, tasks=tasks_text, pooled=pooled, left=left)
         )
     return found
 

@@ -212,7 +212,7 @@ class LogReader:
     def _broken_lines(self) -> Issue:
         number, first = len(self._broken), str(self._broken[0])
         what = f"{number} lines are invalid and were ignored; {first}"
-        return self._issue("broken-lines", what, n=number, fault=first)
+        return self._issue("broken-lines", what, n=number, error=first)
 
     def _missing(self, *, explained: bool) -> Iterator[Issue]:
         """Yield an issue for each difference between the log and the run.
@@ -297,7 +297,7 @@ def answer_in_digest(doc: Mapping[str, Any], filtered: str, scores: Mapping[str,
     Args:
         doc: the document.
         filtered: the filter's result; `strict-match` keeps the whole response.
-        scores: the metrics' parts, in the types of the run or of its log. A judge's verdict has no part in it.
+        scores: the document's value for each metric, with the types of the run or of its log. Judge scores are ignored.
     """
     parts = [
         (name, tuple(part) if isinstance(part, (tuple, list)) else float(part))

@@ -234,15 +234,15 @@ def require_writable(logs: Iterable[TaskLog]) -> None:
 
 
 def write(
-    rescored: Iterable[Rescored], kind: str, facts: Mapping[str, Any], say: Callable[[str], None], by: str = ""
+    rescored: Iterable[Rescored], kind: str, extra: Mapping[str, Any], notify: Callable[[str], None], by: str = ""
 ) -> list[Path]:
     """Write each log's scores and each run's results next to the logs.
 
     Args:
         rescored: the logs and their scores.
         kind: the prefix of the file names, `scored` or `judged`.
-        facts: additional fields of the results.
-        say: a function called with a message when an earlier file is kept under another name.
+        extra: additional fields of the results.
+        notify: a function called with a message when an earlier file is kept under another name.
         by: the judge's name, which becomes part of the file names. Empty for `scored`.
 
     Returns:
@@ -259,17 +259,17 @@ def write(
                 extended.add(task)
             text = "".join(strict_json(line) + "\n" for line in lines)
             hashes[task] = hashlib.sha256(text.encode()).hexdigest()
-            _put(file, text, task in extended, say)
+            _write_file(file, text, task in extended, notify)
             files.append(file)
         file = ScoreFile(items[0].log, judge).results
         earlier = _read_json(file)
-        content: dict[str, Any] = {"model_name": public_name(run.model), **facts, **_results_of(items)}
+        content: dict[str, Any] = {"model_name": public_name(run.model), **extra, **_results_of(items)}
         agrees = _agrees(earlier, content, extended)
         if agrees:  # keep the earlier file's tasks: an earlier command may have scored other logs of the run
             for part in _PARTS:
                 content[part] = {**as_mapping(earlier.get(part)), **content[part]}
         content[_HASHES] = {**as_mapping(earlier.get(_HASHES)), **hashes}
-        _put(file, _pretty(content), agrees, say)
+        _write_file(file, _pretty(content), agrees, notify)
         files.append(file)
     return files
 
@@ -345,7 +345,7 @@ def _pretty(content: Any) -> str:
     return strict_json(content, indent=2) + "\n"
 
 
-def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> None:
+def _write_file(file: Path, text: str, replaces: bool, notify: Callable[[str], None]) -> None:
     """Write a whole file. If an earlier file must not be replaced, first copy it to an unused name."""
     content = text.encode()
     if file.exists() and not replaces and file.read_bytes() != content:
@@ -353,7 +353,7 @@ def _put(file: Path, text: str, replaces: bool, say: Callable[[str], None]) -> N
         while (kept := file.with_name(f"{file.stem}.before-{number}{file.suffix}")).exists():
             number += 1
         write_whole(kept, file.read_bytes())
-        say(f"{file.name} contained different scores; they are kept in {kept.name}.")
+        notify(f"{file.name} contained different scores; they are kept in {kept.name}.")
     write_whole(file, content, replace=True)
 
 

@@ -284,13 +284,13 @@ DAMAGES: dict[str, Callable[[Logs], object]] = {
 
 @pytest.fixture(scope="module")
 def rescored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the undamaged logs, to which `sound` adds the files of `score` and `judge`."""
+    """Return the folder of the undamaged logs, to which `sound` adds the files of `score` and `judge`."""
     return tmp_path_factory.mktemp("sound") / "results"
 
 
 @pytest.fixture(scope="module")
 def sound(results, environment, rescored) -> dict[str, Shown]:
-    """What each command shows of the undamaged logs."""
+    """Return the output of each command for the undamaged logs."""
     logs = Logs(Path(shutil.copytree(results, rescored)))
     shown = {"compare": compare(logs)[0], "submit": submit(logs)[0]}
     shown |= {"score": score(logs)[0], "judge": judge(logs, environment)[0]}
@@ -314,7 +314,7 @@ def test_no_wrong_number_without_a_mark(damage, results, environment, sound, tmp
 
 
 class OwnFiles:
-    """The files of `score` or of `judge` for the first model, of which one is damaged."""
+    """The files of `score` or `judge` for the first model. A test damages one of them."""
 
     def __init__(self, logs: Logs, kind: str) -> None:
         folder = logs.log.parent
@@ -328,7 +328,7 @@ class OwnFiles:
         self.lines.write_bytes(b"".join(change(self.lines.read_bytes().splitlines(keepends=True))))
 
     def set_scores(self, where: Callable[[int], bool]) -> None:
-        """Give documents the best scores."""
+        """Change scores to the best ones."""
 
         def right(line: bytes) -> bytes:
             row = json.loads(line)

@@ -196,7 +196,7 @@ def test_a_broken_line_is_named_by_file_and_number(case, copy):
     assert (len(samples), check.incomplete) == (2, {STRICT})
     broken = dict(check.issues[0].values)
     assert (check.issues[0].code, broken["n"]) == ("broken-lines", 1)
-    assert f"{log.file.name}, line 4" in broken["fault"] and message in broken["fault"]
+    assert f"{log.file.name}, line 4" in broken["error"] and message in broken["error"]
 
 
 @pytest.mark.parametrize("content", [b'{"results": {', b"[]", b"\xff", b"9" * 5000], ids=str)

@@ -58,7 +58,7 @@ def rehash(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def restate_scores(lines: Path, task: str) -> None:
-    """Write the hash of a file of `mera-ru score` or `mera-ru judge` into its results file, new or old."""
+    """Write the hash of a file of `mera-ru score` or `mera-ru judge` to its results file."""
     kind, _, rest = lines.stem.partition("_")
     judge, _, date = rest.rpartition(f"{task}_")
     file = lines.with_name(f"{kind}_results_{judge}{date}.json")

@@ -423,6 +423,16 @@ def test_the_first_disagreement_opens_by_itself_with_its_answer_in_sight(open_re
 
 
 @in_browser
+def test_another_model_opens_with_its_answer_in_sight(open_report):
+    page = open_report(f"#a={BEST}&b={WORST}").page
+    section = page.locator("#detail details[data-key^=other]")
+    box = section.locator(".response")
+    box.evaluate("one => { one.style.maxHeight = '30px'; }")
+    section.locator("summary").first.click()
+    page.wait_for_function("one => one.scrollTop > 0", arg=box.element_handle())
+
+
+@in_browser
 def test_search_ignores_case_yo_and_word_order_and_can_be_limited_to_responses(open_report):
     shown = open_report()
     page = shown.page

@@ -14,7 +14,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,9 @@ def _data(comparison: Comparison) -> dict[str, Any]:
     models = [
         {**model, "runs": [{**run, "model_name": model["label"]} for run in model["runs"]]} for model in data["models"]
     ]
-    orders = [{"metric": metric, "filter": name, "models": order} for (metric, name), order in _orders(comparison)]
+    orders = [
+        {"metric": metric, "filter": name, "models": order} for (metric, name), order in rankings(comparison).items()
+    ]
     return {
         **data,
         "models": models,
@@ -98,10 +100,6 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         "figures": [_figure(one) for one in figures(comparison)],
         "averaged": [task for tasks in averaged_groups().values() for task in tasks],
     }
-
-
-def _orders(comparison: Comparison) -> Iterable[tuple[tuple[str, str], list[str]]]:
-    return rankings(comparison).items()
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

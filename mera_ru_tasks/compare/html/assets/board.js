@@ -170,7 +170,7 @@ function winsButton(winner, loser, task) {
   if (!number) return samples.ready ? "0" : "";
   return button(counted(number), () => {
     go({ a: winner, b: loser, outcome: "pair", task, type: "", search: "", doc: "" });
-    showList();
+    jump("samples", byId("list"));
   }, { class: "link", "aria-label": translate("show_only", { model: winner, other: loser, n: number, task }) });
 }
 

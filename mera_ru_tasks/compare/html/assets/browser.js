@@ -102,8 +102,6 @@ function reveal() {
   else if ((index + 1) * ITEM > list.scrollTop + list.clientHeight) list.scrollTop = (index + 1) * ITEM - list.clientHeight;
 }
 
-const showList = () => jump("samples", byId("list"));
-
 function choose(index, { step = true } = {}) {
   if (samples.shown[index]) go({ doc: samples.shown[index].key }, { step });
 }

@@ -108,8 +108,14 @@ function renderDetail() {
   detail.dataset.shown = shown.key;
   if (isOther) detail.scrollTop = 0;
   if (isOther && page.doc && isNarrow()) byId("samples").scrollIntoView();
+  scrollBoxes(detail);
+}
+
+// Scroll boxes to a hit, to the clause with the answer, or to the end of a response. Boxes in closed sections wait until
+// these open, because measuring them would lay out every response.
+function scrollBoxes(opened) {
   // All positions are measured before any box scrolls, so that the page is laid out only once.
-  const boxes = [...detail.querySelectorAll(".box")].map((one) => {
+  const boxes = [...opened.querySelectorAll(".box")].filter((one) => !one.closest("details:not([open])")).map((one) => {
     const sought = one.querySelector(".hit") || one.querySelector(".clause");
     const end = one.classList.contains("response") ? one.scrollHeight : 0;
     return [one, sought ? sought.offsetTop - one.clientHeight / 2 : end];

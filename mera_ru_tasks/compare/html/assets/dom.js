@@ -32,9 +32,13 @@ function told(text) {
   return page.language === "ru" && Object.hasOwn(russian, text) ? russian[text] : text;
 }
 
+// A format is slow to create, and the first screen needs a thousand numbers.
+const formats = {};
+
 function fixed(value, digits = 3) {
   if (value === null || value === undefined) return "–";
-  return value.toLocaleString(page.language, { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+  const format = (formats[page.language + digits] ??= new Intl.NumberFormat(page.language, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  return format.format(value).replace("-", "−");
 }
 
 const counted = (number) => number.toLocaleString(page.language);

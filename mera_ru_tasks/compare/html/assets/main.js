@@ -91,6 +91,7 @@ byId("fold-filters").addEventListener("click", (event) => {
 });
 byId("list").addEventListener("scroll", renderList, { passive: true });
 byId("list").addEventListener("keydown", moveBy);
+byId("detail").addEventListener("toggle", (event) => scrollBoxes(event.target), { capture: true });
 byId("detail").addEventListener("keydown", (event) => {
   if (event.key === "Escape") leave();
 });

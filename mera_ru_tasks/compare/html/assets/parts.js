@@ -37,7 +37,7 @@ function weakest(filterName) {
   found.sort((one, other) => one.row.value - other.row.value);
   const show = ({ figure, row }) => button(translate("weak_part", { task: figure.task, type: figure.part, score: fixed(row.value), n: counted(row.n) }), () => {
     go({ a: best, b: "", outcome: "wrong", task: figure.task, type: figure.part, search: "", doc: "" });
-    showList();
+    jump("samples", byId("list"));
   }, { class: "link" });
   return found.length ? [element("span", {}, dot(best), translate("weakest", { model: best })), ...found.slice(0, WEAKEST).map(show)] : [];
 }

@@ -21,7 +21,7 @@ from mera_ru_tasks.scoring import extract
 from mera_ru_tasks.textutil import encodable
 
 # Added to a question whose first reply was unreadable, because a deterministic judge would otherwise repeat the reply.
-_REMINDER = (
+REMINDER = (
     "\n\nТвой прошлый ответ не удалось прочитать. Выведи только объект JSON с полями reason (строка) и score "
     "(0, 1 или 2)."
 )
@@ -120,7 +120,7 @@ class JudgeClient:
 
         redact = self._settings.redact
         spent = [0, 0]
-        for message in (question, question + _REMINDER):
+        for message in (question, question + REMINDER):
             try:
                 completion = await self._try_once(message) or await self.complete(message)
             except (openai.APIError, MalformedReplyError) as error:

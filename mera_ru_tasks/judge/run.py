@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache
 from mera_ru_tasks.judge.client import (
+    REMINDER,
     RESPONSE_FORMATS,
     Completion,
     JudgeClient,
@@ -33,11 +34,13 @@ from mera_ru_tasks.judge.config import (
     MODEL,
     NO_KEY,
     OPENAI_KEY,
+    PROMPT,
     TIMEOUT,
     Settings,
     question_key,
 )
 from mera_ru_tasks.judge.questions import Prompt, Skipped, load_prompt, question_for
+from mera_ru_tasks.textutil import quoted
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -47,6 +50,8 @@ logger = logging.getLogger("lm_eval.mera_ru_tasks")
 ASKED = "asked"
 CACHED = "cached"
 FAILED = "failed"
+# The reason of questions that failed without being sent.
+_NOT_ASKED = "the judge stopped answering earlier"
 
 
 @dataclass(frozen=True)
@@ -196,7 +201,7 @@ class _Judging:
         for key, message in questions:
             try:
                 if self._failed_in_a_row >= self._settings.concurrency:
-                    raise NoVerdictError("the judge stopped answering earlier", judge_is_gone=True)
+                    raise NoVerdictError(_NOT_ASKED, judge_is_gone=True)
                 self._answers[key] = self._keep(key, await client.ask(message))
                 self._failed_in_a_row = 0
             except NoVerdictError as failure:
@@ -246,7 +251,7 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
         len(judgements),
         skipped or "0",
         sources[CACHED],
-        sources[ASKED],
+        sources[ASKED] + sum(one.source == FAILED and one.reason != _NOT_ASKED for one in judgements),
         sources[FAILED],
         sum(verdict.prompt_tokens for verdict in asked.values()),
         sum(verdict.completion_tokens for verdict in asked.values()),
@@ -256,7 +261,8 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
         reasons = Counter(one.reason for one in judgements if one.source == FAILED)
         logger.warning(
             "%d of %d documents have no judge verdict. They and their groups are excluded from judge scores. "
-            "%sReason: %s. To request the missing verdicts, run `mera-ru judge` on the logged samples.",
+            "%sReason: %s. When the judge works again, `mera-ru judge` on the logged samples requests only the missing "
+            "verdicts.",
             sources[FAILED],
             len(judgements),
             "" if sources[ASKED] or sources[CACHED] else "Every question failed, so no judge score is reported. ",
@@ -266,6 +272,8 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
 
 # The check retries only once, after half a second, so that an unreachable server is reported quickly.
 _RETRIES = 1
+# An unreadable reply can be an accident, so the test question is repeated, with the reminder that documents also get.
+_REPEATS = 2
 
 
 @functools.lru_cache(maxsize=8)
@@ -303,14 +311,19 @@ async def _check(settings: Settings, question: str) -> tuple[Settings, ResponseF
 
     try:
         settings, response_format, completion = await _at_address(settings, question)
+        for _ in range(_REPEATS):
+            if parse_verdict(completion.text) is not None:
+                break
+            completion = await _complete(settings, question + REMINDER, response_format)
     except (openai.APIError, MalformedReplyError) as error:
         raise JudgeError(settings.redact(f"{_what_is_wrong(settings, error)} {_WITHOUT}")) from None
     if parse_verdict(completion.text) is None:
-        logger.warning(
-            "Judge %s answered a test question, but not in the requested format: %r. Some documents may get no "
-            "verdict.",
-            settings.name,
-            settings.redact(completion.text[:200]),
+        prompt = f" or correct the prompt in {PROMPT}" if settings.prompt else ""
+        raise JudgeError(
+            f"The judge {settings.name} at {settings.address} answered a test question {_REPEATS + 1} times, but never "
+            f"with a verdict. Its last reply: {quoted(settings.redact(completion.text), 200)}. Use another model{prompt}. "
+            f'If the reply is empty or cut off, raise its limit, for example with {EXTRA}=\'{{"max_tokens": 4000}}\'. '
+            f"{_WITHOUT}"
         )
     return settings, response_format
 

@@ -167,8 +167,8 @@ def open_archive(content: bytes | BinaryIO, name: str) -> zipfile.ZipFile:
     try:
         stream.seek(-min(stream.seek(0, io.SEEK_END), 1 << 17), io.SEEK_END)
         # zipfile reads the list of entries into memory, so its size is checked first. The end of the archive states it.
-        end = stream.read().rpartition(b"PK\x05\x06")[2]
-        if len(end) >= 12 and int.from_bytes(end[8:12], "little") > _LARGEST_LIST:
+        _, mark, end = stream.read().rpartition(b"PK\x05\x06")
+        if mark and int.from_bytes(end[8:12], "little") > _LARGEST_LIST:
             raise SubmissionError(f"{name} has more entries than any real submission. {_REPACK}")
         archive = zipfile.ZipFile(stream)
         total = sum(entry.file_size for entry in archive.infolist())

@@ -9,27 +9,55 @@ import pytest
 
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.run import judge, prepare
-from tests.support.judge_cases import many, riddle, scores, settings_for, wrong
-from tests.support.judge_stub import FAULTS, StubJudge
+from tests.support.judge_cases import KEY, many, riddle, scores, settings_for, wrong
+from tests.support.judge_stub import FAULTS, StubJudge, is_test
 
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def test_one_question_more_for_an_unreadable_verdict(tmp_path):
     def words(message, attempt):
-        return '{"reason": "да", "score": 2}' if "Твой прошлый ответ" in message else "Ну, почти."
+        return None if "Твой прошлый ответ" in message else "Ну, почти."
 
-    with StubJudge(words=words) as stub:
+    with StubJudge(lambda message: 2, words=words) as stub:
         verdicts = judge([wrong(1)], settings_for(stub, tmp_path))
     assert (scores(verdicts), len(stub.questions)) == ([1.0], 2)
     assert verdicts[0].verdict.prompt_tokens == 200, "the tokens of both replies are counted"
 
 
 def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplog):
-    with StubJudge(words=lambda message, attempt: "0 из 10") as stub, caplog.at_level(logging.INFO, "lm_eval"):
+    with (
+        StubJudge(words=lambda message, attempt: None if is_test(message) else "0 из 10") as stub,
+        caplog.at_level(logging.INFO, "lm_eval"),
+    ):
         verdicts = judge([wrong(1)], settings_for(stub, tmp_path))
     assert (scores(verdicts), len(stub.questions)) == ([None], 2)
+    assert "asked: 1; failed: 1;" in caplog.text
     assert "1 of 1 documents have no judge verdict" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("replies", "sent", "is_usable"),
+    [
+        (["Ответ: Б", None], 2, True),
+        (["Ответ: Б", "", None], 3, True),
+        (["Ответ: Б", "Б", f"\x1b[2J{KEY}" + "б" * 5000], 3, False),
+        (["", "", ""], 3, False),
+    ],
+)
+def test_a_judge_that_never_gives_a_verdict_is_known_before_the_run(tmp_path, replies, sent, is_usable):
+    with StubJudge(words=lambda message, attempt: replies[len(stub.messages) - 1]) as stub:
+        settings = settings_for(stub, tmp_path)
+        if is_usable:
+            prepare(settings)
+        else:
+            with pytest.raises(JudgeError) as error:
+                prepare(settings)
+            text = str(error.value)
+            assert "LM_EVAL_JUDGE_EXTRA" in text and "unset LM_EVAL_JUDGE_API_BASE" in text
+            assert len(text) < 1000 and "\x1b" not in text and KEY not in text
+            assert ("бббб" in text) == bool(replies[-1])
+    assert len(stub.messages) == sent
 
 
 def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
@@ -37,15 +65,15 @@ def test_a_judge_that_judged_nothing_has_no_score(tmp_path, caplog):
     documents = [riddle(1, "Ответ: лук"), riddle(2, ""), wrong(3), wrong(4)]
 
     def words(message, attempt):
-        return '{"reason": "да", "score": 2}' if "репа 4" in message and readable else "Не знаю."
+        return None if is_test(message) or ("репа 4" in message and readable) else "Не знаю."
 
     readable = False
-    with StubJudge(words=words) as stub:
+    with StubJudge(lambda message: 2, words=words) as stub:
         assert scores(judge(documents, settings_for(stub, tmp_path))) == [None] * 4
         assert "Every question failed, so no judge score is reported." in caplog.text
         readable = True
         assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0]
-    with StubJudge(words=lambda message, attempt: "Не знаю.") as stub:
+    with StubJudge(words=lambda message, attempt: None if is_test(message) else "Не знаю.") as stub:
         assert scores(judge(documents[:2], settings_for(stub, tmp_path))) == [1.0, 0.0], "no question was sent"
         assert scores(judge(documents, settings_for(stub, tmp_path))) == [1.0, 0.0, None, 1.0], "one verdict is cached"
 
@@ -57,7 +85,7 @@ def test_faults_change_no_verdict(tmp_path):
     plan: dict[str, list[str | None]] = {}
 
     def faults(message, attempt):
-        if "Зимой и летом" in message:
+        if is_test(message):
             return None
         faulty = plan.setdefault(message, [maker.choice(FAULTS) if maker.random() < 0.3 else None for _ in range(50)])
         # A score outside the scale is the judge's error. The question is asked a second time with other words, and this
@@ -96,7 +124,8 @@ def test_a_server_that_dies_half_way(tmp_path, caplog):
         first = judge(documents, settings_for(stub, tmp_path, **settings))
     assert scores(first).count(None) == 30
     assert len(stub.questions) <= 30 + 2 * 3 * 4, "the remaining questions are not sent to a dead server"
-    assert "failed: 30" in caplog.text and "30 of 60 documents have no judge verdict" in caplog.text
+    sent = len(set(stub.questions))
+    assert f"asked: {sent}; failed: 30" in caplog.text and "30 of 60 documents have no judge verdict" in caplog.text
     with StubJudge() as stub:
         second = judge(documents, settings_for(stub, tmp_path, **settings))
     assert len(stub.questions) == 30

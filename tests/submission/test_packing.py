@@ -218,8 +218,9 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
     assert "nowhere does not exist" in mera_ru("submit", "nowhere").err
     missing = mera_ru("submit", "--check", "nowhere.zip")
     assert missing.status == 1 and "nowhere.zip: No such file" in missing.err
-    (tmp_path / "text.zip").write_text("x")
-    assert "text.zip is not a zip archive" in mera_ru("submit", "--check", "text.zip").err
+    for text in ("", "x", "model,task,score\nalpha,riddles_sample,0.5\n" * 9):
+        (tmp_path / "text.zip").write_text(text)
+        assert "text.zip is not a zip archive" in mera_ru("submit", "--check", "text.zip").err
     unwritable = mera_ru("submit", short, "-o", "no/such/folder.zip")
     assert unwritable.status == 1 and "no/such/folder.zip" in unwritable.err
 

@@ -34,6 +34,11 @@ def hashed_score(message: str) -> int:
     return hashlib.sha256(question.encode()).digest()[0] % 3
 
 
+def is_test(message: str) -> bool:
+    """Return True for the test question that is sent before the others."""
+    return "Зимой и летом одним цветом" in message
+
+
 class StubJudge:
     """The server, which runs in its own thread. Use it as a context manager.
 
@@ -53,7 +58,7 @@ class StubJudge:
         *,
         faults: Faults | None = None,
         delay: float = 0.0,
-        words: Callable[[str, int], str] | None = None,
+        words: Callable[[str, int], str | None] | None = None,
         refuses: dict[str, int] | None = None,
         key: str | None = None,
         port: int = 0,
@@ -64,7 +69,7 @@ class StubJudge:
             score: returns the verdict on a message, 0 to 2.
             faults: returns the name of a fault, or None, for a message and its attempt (from 0).
             delay: the seconds before a reply.
-            words: returns the complete text of the judge instead of a verdict.
+            words: returns the complete text of the judge instead of a verdict, or None for a verdict.
             refuses: the HTTP status with which each unsupported type of `response_format` is refused.
             key: the only accepted key; None to accept any key.
             port: the port; 0 for a free one.
@@ -100,7 +105,7 @@ class StubJudge:
     @property
     def questions(self) -> list[str]:
         """The messages without the test question."""
-        return [message for message in self.messages if "Зимой и летом одним цветом" not in message]
+        return [message for message in self.messages if not is_test(message)]
 
     async def _serve(self) -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
@@ -135,7 +140,8 @@ class StubJudge:
         if status := self.refuses.get(body.get("response_format", {}).get("type")):
             return web.json_response({"error": {"message": "response_format is not supported"}}, status=status)
         fault = self.faults(message, attempt) if self.faults else None
-        words = self.words(message, attempt) if self.words else self._verdict(message)
+        given = self.words(message, attempt) if self.words else None
+        words = self._verdict(message) if given is None else given
         return await self._fail(request, fault, words) if fault else web.json_response(completion(words))
 
     def _verdict(self, message: str) -> str:

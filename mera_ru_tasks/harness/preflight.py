@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.harness import patches
 from mera_ru_tasks.issues import Issue, JudgeError, MeraRuError, TaskError, errors
-from mera_ru_tasks.textutil import suggest
+from mera_ru_tasks.textutil import quoted, suggest
 
 if TYPE_CHECKING:
     from lm_eval.api.task import Task
@@ -165,7 +166,7 @@ _NEEDED_BY_ARGUMENT = {
 
 
 def check_model(config: EvaluatorConfig) -> list[Issue]:
-    """Check what can be checked without loading the model: its name, packages, folder, server and chat template."""
+    """Check what can be checked without loading the model: its name, packages, folder or repository, and server."""
     from lm_eval.models import MODEL_MAPPING
 
     model, arguments = config.model, config.model_args
@@ -181,9 +182,8 @@ def check_model(config: EvaluatorConfig) -> list[Issue]:
         ]
     return [
         *_check_packages(model, arguments),
-        *(_check_folder(arguments) if model in _TRANSFORMERS else ()),
+        *(_check_sources(arguments) if model in _TRANSFORMERS else ()),
         *(_check_server(model, arguments) if model in _SERVERS else ()),
-        *_check_chat_template(config),
         *_check_token_limit_argument(arguments),
     ]
 
@@ -215,16 +215,25 @@ def _check_packages(model: str, arguments: Mapping[str, Any]) -> Iterator[Issue]
             )
 
 
-def _check_folder(arguments: Mapping[str, Any]) -> Iterator[Issue]:
-    """Check a local model folder. A name from the hub, `organisation/model`, is not checked."""
-    name = str(arguments.get("pretrained", ""))
-    location = f"--model_args pretrained={name}"
-    if not name:
+def _check_sources(arguments: Mapping[str, Any]) -> Iterator[Issue]:
+    """Check the local folders and hub repositories from which the transformers backend loads."""
+    if not arguments.get("pretrained"):
         yield Issue("no-model", "error", "--model_args", "`pretrained` is missing", "Add `pretrained=MODEL`.")
-    elif not Path(name).exists():
-        if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
+    for option in ("pretrained", "tokenizer", "peft", "delta"):
+        name = arguments.get(option)
+        location = f"--model_args {option}={name}"
+        if not isinstance(name, str) or not name:
+            continue
+        if os.path.exists(name):  # noqa: PTH110 (`Path.exists` raises an error for a name that is too long)
+            yield from _check_folder(name, arguments, location) if option == "pretrained" else ()
+        elif name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
             yield Issue("no-model", "error", location, "the folder does not exist", "Correct the path.")
-    elif "gguf_file" in arguments:
+        else:
+            yield from _check_repository(name, arguments, location)
+
+
+def _check_folder(name: str, arguments: Mapping[str, Any], location: str) -> Iterator[Issue]:
+    if "gguf_file" in arguments:
         if not Path(name, str(arguments["gguf_file"])).is_file():
             yield Issue("no-model", "error", location, f"the folder has no file {arguments['gguf_file']}")
     elif not Path(name, "config.json").is_file():
@@ -235,6 +244,88 @@ def _check_folder(arguments: Mapping[str, Any]) -> Iterator[Issue]:
             "the folder contains no model, because config.json is missing",
             "Use a folder that `save_pretrained` or a download created.",
         )
+
+
+def _local_copy(name: str) -> str:
+    return f"run `hf download {name}` on a machine with network access and pass the path of the copied folder."
+
+
+def _check_repository(name: str, arguments: Mapping[str, Any], location: str) -> Iterator[Issue]:
+    """Check that a hub repository is in the local cache or can be reached.
+
+    Loading would find the same errors, but only after more than a minute of retries. One request for a file's metadata
+    is sent, as for loading. If its result is unclear, for example an error of the server, loading has to decide.
+    """
+    from huggingface_hub import constants, hf_hub_url
+    from huggingface_hub.errors import HTTPError  # from the installed HTTP client: requests or httpx
+    from huggingface_hub.utils import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+        validate_repo_id,
+    )
+
+    def issue(message: str, hint: str) -> Issue:
+        return Issue("no-model", "error", location, message, hint)
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        yield issue("there is no such folder, and the hub allows no such name", "Correct the path or the name.")
+        return
+    if _is_cached(name, arguments):
+        return
+    if constants.HF_HUB_OFFLINE:
+        reason = "it is neither a folder nor in the local cache, and HF_HUB_OFFLINE forbids downloads"
+        yield issue(reason, f"Unset HF_HUB_OFFLINE, or {_local_copy(name)}")
+        return
+    revision = str(arguments.get("revision") or "main")
+    try:
+        _request_metadata(hf_hub_url(name, "config.json", revision=revision))
+    except GatedRepoError:
+        hint = f"Request access at {constants.ENDPOINT}/{name}, and set HF_TOKEN to your token or run `hf auth login`."
+        yield issue("this repository is gated, and you have no access to it", hint)
+    except RepositoryNotFoundError:
+        hint = "Correct the name or the path. If the repository is private, set HF_TOKEN or run `hf auth login`."
+        yield issue("there is no such folder, and the hub has no such repository", hint)
+    except RevisionNotFoundError:
+        yield issue(f"the repository has no revision {revision}", "Correct `revision`.")
+    except HfHubHTTPError:
+        return
+    except (OSError, HTTPError) as error:
+        reason = quoted(f"{type(error).__name__}: {error}", 160)
+        yield issue(
+            f"it is neither a folder nor in the local cache, and the hub cannot be reached ({reason})",
+            f"Check the network connection, set HF_ENDPOINT to a mirror, or {_local_copy(name)}",
+        )
+
+
+def _request_metadata(url: str) -> None:
+    """Request a file's metadata from the hub, and repeat the request once if there is no reply."""
+    from huggingface_hub import get_hf_file_metadata
+    from huggingface_hub.errors import HTTPError
+    from huggingface_hub.utils import HfHubHTTPError
+
+    try:
+        get_hf_file_metadata(url)
+    except HfHubHTTPError:
+        raise
+    except (OSError, HTTPError):
+        time.sleep(1)
+        get_hf_file_metadata(url)
+
+
+def _is_cached(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Return True if the cache contains files of a repository. They may be incomplete."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    folder = repo_folder_name(repo_id=name, repo_type="model")
+    # TRANSFORMERS_CACHE: before version 5, transformers had its own cache.
+    caches = (arguments.get("cache_dir"), os.environ.get("TRANSFORMERS_CACHE"), constants.HF_HUB_CACHE)
+    return any(cache and next(Path(cache, folder, "snapshots").glob("*/*"), None) for cache in caches)
 
 
 def _check_server(model: str, arguments: Mapping[str, Any]) -> Iterator[Issue]:
@@ -259,27 +350,6 @@ def _check_server(model: str, arguments: Mapping[str, Any]) -> Iterator[Issue]:
             )
     elif not os.environ.get("OPENAI_API_KEY"):
         yield Issue("no-key", "error", f"--model {model}", "OPENAI_API_KEY is not set", "Set it to your API key.")
-
-
-def _check_chat_template(config: EvaluatorConfig) -> Iterator[Issue]:
-    if config.model in _CHAT_SERVERS and not config.apply_chat_template:
-        yield Issue(
-            "chat-template",
-            "error",
-            f"--model {config.model}",
-            "chat servers expect messages, not plain text",
-            "Add --apply_chat_template.",
-        )
-    if config.model in (*_TRANSFORMERS, "vllm") and config.apply_chat_template:
-        name = str(config.model_args.get("tokenizer") or config.model_args.get("pretrained") or "")
-        if "gguf_file" not in config.model_args and has_chat_template(name) is False:
-            yield Issue(
-                "chat-template",
-                "error",
-                "--apply_chat_template",
-                f"the tokenizer of {name} has no chat template, so this is probably a base model",
-                "Omit the option and use the `_prefill` tasks.",
-            )
 
 
 def has_chat_template(name: str) -> bool | None:
@@ -401,8 +471,35 @@ def _mera_tasks(tasks: Mapping[str, Task]) -> Iterator[MeraTask]:
     return (task for task in tasks.values() if isinstance(task, MeraTask))
 
 
+def advice_for_base_model(tasks: Iterable[MeraTask]) -> str:
+    """Return what to do with tasks for a base model, or an empty string if they already fit one."""
+    advice = dict.fromkeys(task.for_base_model for task in tasks)
+    return f"For a base model, {', and '.join(filter(None, advice))}." if any(advice) else ""
+
+
+def _check_chat_template(config: EvaluatorConfig, tasks: Iterable[MeraTask]) -> Iterator[Issue]:
+    if config.model in _CHAT_SERVERS and not config.apply_chat_template:
+        yield Issue(
+            "chat-template",
+            "error",
+            f"--model {config.model}",
+            "chat servers expect messages, not plain text",
+            "Add --apply_chat_template.",
+        )
+    if config.model in (*_TRANSFORMERS, "vllm") and config.apply_chat_template:
+        name = str(config.model_args.get("tokenizer") or config.model_args.get("pretrained") or "")
+        if "gguf_file" not in config.model_args and has_chat_template(name) is False:
+            yield Issue(
+                "chat-template",
+                "error",
+                "--apply_chat_template",
+                f"the tokenizer of {name} has no chat template, so this is probably a base model",
+                f"Omit the option. {advice_for_base_model(tasks)}".rstrip(),
+            )
+
+
 def _check_tasks(tasks: Iterable[MeraTask], config: EvaluatorConfig) -> Iterator[Issue]:
-    """Check what depends on the documents of the tasks: the shots and the judge."""
+    """Check what depends on the tasks: the kind of model, the chat template, the shots and the judge."""
     tasks = list(tasks)
     ranked = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
     if ranked and config.model in _WITHOUT_LOGLIKELIHOODS:
@@ -414,6 +511,7 @@ def _check_tasks(tasks: Iterable[MeraTask], config: EvaluatorConfig) -> Iterator
             "Use `local-completions`, `hf` or `vllm`, or the tasks without `_rank`.",
         )
         return
+    yield from _check_chat_template(config, tasks)
     checks: list[Callable[[], None]] = [functools.partial(task.check_shots, config.num_fewshot) for task in tasks]
     if not config.predict_only:
         checks += [task.check_judge for task in tasks]

@@ -31,6 +31,8 @@ class RankTask(MeraTask):
     The form that is being built is stored in the task, because lm-eval's methods for prompts do not pass it on.
     """
 
+    for_base_model = ""
+
     def __init__(self, config: Mapping[str, Any]) -> None:
         """Create the task from the content of its YAML file.
 

@@ -116,6 +116,11 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         self._tokenizer: Any = None
         self._answers = hashlib.sha256()
 
+    @property
+    def for_base_model(self) -> str:
+        """What to do so that a base model can answer this task; empty if its prompts already fit one."""
+        return "" if self.config.gen_prefix else "use the `_prefill` tasks"
+
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
         """Load the documents as lm-eval does, but without the hint to use `--metadata`, which it always prints."""
         self.dataset = self.config.custom_dataset(**(self.config.metadata or {}), **(dataset_kwargs or {}))
@@ -182,10 +187,8 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         except ValueError as error:
             if not (kwargs.get("apply_chat_template") and "chat_template" in str(error)):
                 raise
-            raise TaskError(
-                f"{self.task_name}: the model's tokenizer has no chat template for --apply_chat_template. Omit this "
-                "option. If the model is a base model, use the `_prefill` tasks."
-            ) from error
+            message = f"{self.task_name}: the model's tokenizer has no chat template. Omit --apply_chat_template."
+            raise TaskError(f"{message} {preflight.advice_for_base_model([self])}".rstrip()) from error
 
     def _check_samples(self, samples: Any) -> None:
         """Check and sort `--samples`, because lm-eval runs documents in order but logs the numbers as given."""
@@ -285,7 +288,7 @@ def _with_prefix(config: Mapping[str, Any]) -> dict[str, Any]:
 _CUT = 0.98
 
 
-def run_warnings(task: ConfigurableTask, tokenizer: Any = None) -> Iterator[str]:
+def run_warnings(task: MeraTask, tokenizer: Any = None) -> Iterator[str]:
     """Yield warnings that a user should read before trusting the scores of a task.
 
     Args:
@@ -306,17 +309,18 @@ def run_warnings(task: ConfigurableTask, tokenizer: Any = None) -> Iterator[str]
             f"probably truncated. To raise the limit, add `--gen_kwargs max_gen_toks={2 * limit}`."
         )
     if not any(answers):
-        yield f"{task.task_name}: none of the {len(answers)} responses contains an answer. {_hint(prefilled, cut)}"
+        yield f"{task.task_name}: none of the {len(answers)} responses contains an answer. {_hint(task, cut)}"
 
 
-def _hint(prefilled: bool, cut: int | None) -> str:
-    if prefilled:
+def _hint(task: MeraTask, cut: int | None) -> str:
+    for_base_model = preflight.advice_for_base_model([task])
+    if not for_base_model:
         return "Check the logged responses: the model may not continue the line `Ответ:`. Try `--num_fewshot 3`."
     if cut:
-        return "Raise the token limit first. For a base model, use the `_prefill` tasks."
+        return f"Raise the token limit first. {for_base_model}"
     return (
-        "For a base model, use the `_prefill` tasks. For a chat model, add `--apply_chat_template`. For a reasoning "
-        "model, raise the token limit with `--gen_kwargs max_gen_toks=N`."
+        f"{for_base_model} For a chat model, add `--apply_chat_template`. For a reasoning model, raise the token limit "
+        "with `--gen_kwargs max_gen_toks=N`."
     )
 
 
@@ -445,6 +449,12 @@ class CustomTask(MeraTask):
         # Without the shared `until`, lm-eval would stop generating at the first blank line.
         generation = {**base["generation_kwargs"], **with_one_limit(config.get("generation_kwargs") or {})}
         super().__init__(config={**base, **config, "generation_kwargs": generation})
+
+    @property
+    def for_base_model(self) -> str:
+        """What to do so that a base model can answer this task; empty if its prompts already fit one."""
+        hint = f"write `mera_ru_prefill: true` in the `dataset_kwargs` of {self.task_name}"
+        return super().for_base_model and hint
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **_: Any) -> None:
         """Load the documents. As for this package's tasks, `--metadata` can set a revision and a data folder."""

@@ -318,12 +318,12 @@ async def _check(settings: Settings, question: str) -> tuple[Settings, ResponseF
     except (openai.APIError, MalformedReplyError) as error:
         raise JudgeError(settings.redact(f"{_what_is_wrong(settings, error)} {_WITHOUT}")) from None
     if parse_verdict(completion.text) is None:
+        reply = quoted(settings.redact(completion.text), 200)
         prompt = f" or correct the prompt in {PROMPT}" if settings.prompt else ""
         raise JudgeError(
-            f"The judge {settings.name} at {settings.address} answered a test question {_REPEATS + 1} times, but never "
-            f"with a verdict. Its last reply: {quoted(settings.redact(completion.text), 200)}. Use another model{prompt}. "
-            f'If the reply is empty or cut off, raise its limit, for example with {EXTRA}=\'{{"max_tokens": 4000}}\'. '
-            f"{_WITHOUT}"
+            f"The judge {settings.name} at {settings.address} replied to a test question {_REPEATS + 1} times, but "
+            f"never with a verdict. Its last reply is {reply}. Use another model{prompt}. If the reply is empty or cut "
+            f"off, raise its limit, for example with {EXTRA}='{{\"max_tokens\": 4000}}'. {_WITHOUT}"
         )
     return settings, response_format
 

@@ -13,6 +13,7 @@ from lm_eval.tasks import TaskManager
 from mera_ru_tasks.harness import preflight
 from mera_ru_tasks.issues import TaskError
 from mera_ru_tasks.paths import yaml_folder
+from tests.support.hub import hub
 from tests.support.rows import data_folder, riddle
 
 CHAT = {"model": "local-chat-completions", "apply_chat_template": True}
@@ -26,14 +27,26 @@ def check(tmp_path, monkeypatch):
     for name in ("MERA_RU_DATA", "LM_EVAL_JUDGE_API_BASE", "LM_EVAL_JUDGE_MODEL", "LM_EVAL_JUDGE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
-    def run(tasks="riddles_sample", keep_samples=None, **settings):
+    def run(tasks="riddles_sample", keep_samples=None, include=None, **settings):
         settings = {"model": "dummy", "output_path": "out", "log_samples": True, **settings}
         config = EvaluatorConfig(tasks=tasks.split(","), **settings)
-        manager = TaskManager(include_defaults=False, include_path=str(yaml_folder()))
+        manager = TaskManager(include_defaults=False, include_path=[str(yaml_folder()), *filter(None, [include])])
         preflight.check(config, manager, keep_samples=keep_samples)
         return config, manager
 
     return run
+
+
+@pytest.fixture
+def use_hub(monkeypatch):
+    """Return a function that replaces the address of the hub, which is read from HF_ENDPOINT only at import."""
+
+    def use(address):
+        template = address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+
+    return use
 
 
 def model_folder(folder: Path, *, template: str | None = None) -> str:
@@ -48,16 +61,21 @@ SETTINGS = {
     "model": ({"model": "vlm"}, ["--model vlm", "'vllm'"]),
     "package": ({"model": "vllm"}, ["--model vllm", 'pip install "lm-eval[vllm]"']),
     "argument's package": (
-        {"model": "hf", "model_args": {"pretrained": "org/name", "load_in_4bit": True}},
+        {"model": "hf", "model_args": {"pretrained": ".", "gguf_file": "x.gguf", "load_in_4bit": True}},
         ["load_in_4bit", "pip install bitsandbytes"],
     ),
     "no model": ({"model": "hf"}, ["--model_args", "pretrained=MODEL"]),
     "folder": ({"model": "hf", "model_args": {"pretrained": "./absent"}}, ["./absent", "the folder does not exist"]),
+    "a name that cannot be": ({"model": "hf", "model_args": {"pretrained": "x" * 300}}, ["no such folder"]),
     "no address": ({**CHAT, "model_args": {"model": "NAME"}}, ["base_url=http"]),
     "no key": ({**CHAT, "model": "openai-chat-completions"}, ["OPENAI_API_KEY"]),
     "messages": ({"model": "local-chat-completions", "model_args": SERVER}, ["--apply_chat_template"]),
     "no log-likelihoods": (
         {"tasks": "riddles_sample_rank", **CHAT, "model_args": SERVER}, ["riddles_sample_rank", "`local-completions`"],
+    ),
+    "log-likelihoods before messages": (
+        {"tasks": "riddles_sample_rank", "model": "local-chat-completions", "model_args": SERVER},
+        ["riddles_sample_rank", "`local-completions`"],
     ),
     "limit": ({"limit": 0.0}, ["--limit 0.0"]),
     "negative limit": ({"limit": -3.0}, ["--limit -3.0"]),
@@ -122,9 +140,98 @@ def test_a_base_model_is_told_by_its_tokenizer(check, tmp_path, template, known)
     check(**settings)
     if known:
         check(**settings, apply_chat_template=True)
+
+
+CUSTOM = """
+task: TASK
+class: !function mera_ru_tasks.CustomTask
+dataset_kwargs: {mera_ru_path: data/riddles, mera_ru_answer: phrase, mera_ru_prefill: PREFILL}
+metadata: {version: 1}
+"""
+PREFILL_TASKS, PREFILL_SETTING = "use the `_prefill` tasks", "write `mera_ru_prefill: true`"
+
+
+@pytest.mark.parametrize(
+    ("tasks", "advice"),
+    [
+        ("riddles_sample", [PREFILL_TASKS]),
+        ("riddles_sample_rank", []),
+        ("riddles_sample_prefill,mera_ru_sample_rank", []),
+        ("mera_ru_sample_rank,riddles_sample", [PREFILL_TASKS]),
+        ("own", [PREFILL_SETTING, "of own"]),
+        ("own,riddles_sample", [PREFILL_TASKS, PREFILL_SETTING, "of own"]),
+        ("own_prefill", []),
+    ],
+)
+def test_the_advice_for_a_base_model_fits_the_tasks(check, tmp_path, tasks, advice):
+    data_folder(tmp_path / "data", "riddles", [riddle(1)])
+    for name, prefill in (("own", "false"), ("own_prefill", "true")):
+        (tmp_path / f"{name}.yaml").write_text(CUSTOM.replace("TASK", name).replace("PREFILL", prefill))
+    folder = model_folder(tmp_path / "model")
+    with pytest.raises(TaskError) as error:
+        check(tasks, model="hf", model_args={"pretrained": folder}, apply_chat_template=True, include=tmp_path)
+    text = str(error.value)
+    assert (
+        "Omit the option." in text
+        and [word for word in (PREFILL_TASKS, PREFILL_SETTING, "of own") if word in text] == advice
+    )
+
+
+MODELS = {"org/good": (200, ""), "org/none": (404, "EntryNotFound"), "org/gated": (403, "GatedRepo"),
+          "org/old": (404, "RevisionNotFound"), "org/busy": (503, "")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"pretrained": "org/good"}, None),
+        ({"pretrained": "org/none"}, None),
+        ({"pretrained": "org/busy"}, None),
+        ({"pretrained": "org/gated"}, ["pretrained=org/gated", "gated", "HF_TOKEN"]),
+        ({"pretrained": "org/absent"}, ["pretrained=org/absent", "no such repository"]),
+        ({"pretrained": "gpt-absent"}, ["pretrained=gpt-absent", "no such repository"]),
+        ({"pretrained": "org/old", "revision": "v0"}, ["pretrained=org/old", "no revision v0"]),
+        ({"pretrained": "org/good", "tokenizer": "org/absent"}, ["tokenizer=org/absent", "no such repository"]),
+        ({"pretrained": "org/good", "peft": "./absent"}, ["peft=./absent", "does not exist"]),
+    ],
+)
+def test_a_repository_of_the_hub_is_looked_up_before_loading(check, use_hub, monkeypatch, tmp_path, arguments, words):
+    with hub({}, MODELS) as address:
+        use_hub(address)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        if words is None:
+            check(model="hf", model_args=arguments)
+        else:
+            with pytest.raises(TaskError) as error:
+                check(model="hf", model_args=arguments)
+            assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize("offline", [True, False])
+@pytest.mark.parametrize("cache", ["huggingface_hub.constants.HF_HUB_CACHE", "TRANSFORMERS_CACHE", "cache_dir", None])
+def test_without_network_only_a_cached_repository_can_be_used(check, use_hub, monkeypatch, tmp_path, offline, cache):
+    monkeypatch.setattr("mera_ru_tasks.harness.preflight.time.sleep", lambda seconds: None)
+    use_hub("http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "empty"))
+    file = tmp_path / "cache" / "models--org--name" / "snapshots" / "c0ffee" / "config.json"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    arguments = {"pretrained": "org/name"}
+    if cache == "cache_dir":
+        arguments["cache_dir"] = str(tmp_path / "cache")
+    elif cache == "TRANSFORMERS_CACHE":
+        monkeypatch.setenv(cache, str(tmp_path / "cache"))
+    elif cache:
+        monkeypatch.setattr(cache, str(tmp_path / "cache"))
+    if cache:
+        check(model="hf", model_args=arguments)
     else:
-        with pytest.raises(TaskError, match="_prefill"):
-            check(**settings, apply_chat_template=True)
+        with pytest.raises(TaskError) as error:
+            check(model="hf", model_args=arguments)
+        assert ("HF_HUB_OFFLINE" if offline else "HF_ENDPOINT") in str(error.value)
+        assert "hf download org/name" in str(error.value)
 
 
 def test_a_template_in_another_file_counts_and_an_unknown_one_is_left_to_the_run(tmp_path):

@@ -18,8 +18,13 @@ Repositories = Mapping[str, Mapping[str, bytes]]
 
 
 @contextmanager
-def hub(repositories: Repositories) -> Iterator[str]:
-    """Serve datasets at the commit `COMMIT`, and yield the address. Each dataset is a name with its files by path."""
+def hub(repositories: Repositories, models: Mapping[str, tuple[int, str]] | None = None) -> Iterator[str]:
+    """Serve datasets at the commit `COMMIT`, and yield the address.
+
+    Args:
+        repositories: the files of each dataset by path.
+        models: the status and error code for every file of each model.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -31,7 +36,8 @@ def hub(repositories: Repositories) -> Iterator[str]:
                     return self.answer_api(name, files, path.removeprefix(f"/api/datasets/{name}"))
                 if path.startswith(f"/datasets/{name}/resolve/"):
                     return self.answer_file(files, path.removeprefix(f"/datasets/{name}/resolve/").partition("/")[2])
-            return self.answer(404, b"{}", {"X-Error-Code": "RepoNotFound"})
+            status, code = (models or {}).get(path[1:].partition("/resolve/")[0], (404, "RepoNotFound"))
+            return self.answer(status, b"", {"X-Error-Code": code})
 
         do_HEAD = do_GET  # noqa: N815 (the name that http.server looks for)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,6 +38,22 @@ _BY_ENDING = {
     ".csv": Format.csv,
     ".json": Format.json,
 }
+
+
+def _share(lowest: float, highest: float) -> Callable[[str], float]:
+    """Return a parser of a share. The texts speak of points, so its message converts a number of points."""
+
+    def share(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not a number") from None
+        if lowest <= value <= highest:
+            return value
+        hint = f"; write {value / 100:g} for {value:g} points" if lowest <= value / 100 <= highest else ""
+        raise typer.BadParameter(f"{value:g} is not a number from {lowest:g} to {highest:g}{hint}")
+
+    return share
 
 
 def compare(
@@ -85,8 +101,7 @@ def compare(
     margin: Annotated[
         float | None,
         typer.Option(
-            min=0.0,
-            max=1.0,
+            parser=_share(0, 1),
             metavar="M",
             help="Regard two models as equal if the confidence interval of their difference lies within ±M, for "
             "example 0.02.",
@@ -239,38 +254,46 @@ def power(
     size: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SIZE]...",
+            metavar="SIZE",
             show_default=False,
             help="The number of documents of each task, such as 500, or 201x3 for 201 groups of 3 documents. "
             "By default, the sizes of the mera_ru tasks are used: 506 500 201x3.",
         ),
     ] = None,
     accuracy: Annotated[
-        float, typer.Option(min=0.0, max=0.999, help="The expected accuracy of the worse model.")
+        float,
+        typer.Option(parser=_share(0, 0.999), metavar="SHARE", help="The expected accuracy of the worse model."),
     ] = 0.5,
     difference: Annotated[
         float | None,
         typer.Option(
-            min=0.0001,
-            max=1.0,
+            parser=_share(0.0001, 1),
+            metavar="SHARE",
             show_default=False,
-            help="A difference to detect, such as 0.03. Its power and the number of documents needed are also printed.",
+            help="A difference to detect, such as 0.03 for 3 points. Its power and the number of documents needed are "
+            "also printed.",
         ),
     ] = None,
     agreement: Annotated[
         float,
         typer.Option(
-            min=0.0,
-            max=1.0,
+            parser=_share(0, 1),
+            metavar="SHARE",
             help="The share of documents on which one model's outcome decides the other's. On the rest, the models are "
             "independent and agree by chance.",
         ),
     ] = 0.5,
     icc: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="The correlation between two documents in a group.")
+        float,
+        typer.Option(
+            parser=_share(0, 1), metavar="R", help="The correlation between two documents in a group, from 0 to 1."
+        ),
     ] = 0.2,
     comparisons: Annotated[
-        int, typer.Option(min=1, help="The number of comparisons to correct for, such as 6 for all pairs of 4 models.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="The number of comparisons to correct for, such as 6 for all pairs of 4 models."
+        ),
     ] = 1,
 ) -> None:
     """Estimate the smallest difference between two models that a run can detect.

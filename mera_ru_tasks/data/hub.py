@@ -21,8 +21,7 @@ from mera_ru_tasks.textutil import quoted
 _WAYS_OUT = (
     "You have three options. (1) Give this machine access to the hub, or to a mirror set in HF_ENDPOINT, and set "
     "HF_TOKEN if the dataset requires a token. (2) Set MERA_RU_DATA to a folder that contains a copy in the subfolder "
-    "`{}`. (3) Run the sample data in the package, which need no network: `--tasks mera_ru_sample`. To skip the "
-    "retries, set HF_HUB_OFFLINE=1."
+    "`{}`. (3) Run the sample data in the package, which need no network: `--tasks mera_ru_sample`."
 )
 
 
@@ -90,6 +89,7 @@ def _hub_name(benchmark: Benchmark) -> str:
 def _hub_errors(benchmark: Benchmark, revision: str | None, hint: str) -> Iterator[None]:
     """Convert every hub error into a DataError with a hint."""
     from datasets.exceptions import DatasetsError
+    from huggingface_hub import constants
     from huggingface_hub.errors import HTTPError  # from the installed HTTP client: requests or httpx
 
     try:
@@ -97,9 +97,13 @@ def _hub_errors(benchmark: Benchmark, revision: str | None, hint: str) -> Iterat
     except (OSError, ValueError, RuntimeError, DatasetsError, HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
         first_line = (str(error).splitlines() or ["no message"])[0]
+        if constants.HF_HUB_OFFLINE:
+            offline = " HF_HUB_OFFLINE is set, so the hub was not asked. To use the network, unset it."
+        else:
+            offline = " To skip the retries, set HF_HUB_OFFLINE=1." if hint is _WAYS_OUT else ""
         raise DataError(
             f"The dataset {benchmark.hub}{at} could not be loaded from the hub "
-            f"({type(error).__name__}: {first_line}). {hint.replace('{}', benchmark.name)}"
+            f"({type(error).__name__}: {first_line}). {hint.replace('{}', benchmark.name)}{offline}"
         ) from error
 
 

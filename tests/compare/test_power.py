@@ -97,3 +97,23 @@ def test_the_command_says_what_a_run_can_see(mera_ru):
 def test_mistakes_are_named(mera_ru, arguments):
     outcome = mera_ru("power", *arguments)
     assert (outcome.status, outcome.out.count("Traceback")) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "share"),
+    [
+        (["power", "--difference", "3"], "0.03"),
+        (["power", "--accuracy", "50"], "0.5"),
+        (["power", "--agreement", "70"], "0.7"),
+        (["compare", ".", "--margin", "2"], "0.02"),
+        (["compare", ".", "--margin", "-1"], None),
+        (["power", "--difference", "0"], None),
+        (["power", "--difference", "300"], None),
+        (["power", "--icc", "nan"], None),
+        (["power", "--accuracy", "half"], None),
+    ],
+)
+def test_points_instead_of_a_share(mera_ru, arguments, share):
+    outcome = mera_ru(*arguments)
+    assert outcome.status == 2 and arguments[-2] in outcome.err
+    assert (f"write {share} for" in outcome.err) if share else "write" not in outcome.err

@@ -206,9 +206,9 @@ def _name_in(clause: Clause, run: list[int]) -> list[int]:
         begin += 1
     while end - begin > 1 and _is_verb(words[end - 1]):
         end -= 1
-    words, is_cut = words[begin:end], end - begin < len(run)
+    words = words[begin:end]
     may_name = 0 < len(words) <= _MAX_NAME_WORDS and _is_name(words) and not any(map(_OBLIQUE.match, words))
-    return run[begin:end] if may_name and not (is_cut and _is_verb(words[0])) else []
+    return run[begin:end] if may_name else []
 
 
 def _is_verb(word: str) -> bool:

@@ -6,7 +6,9 @@ Data and responses are untrusted, so control characters in them are escaped befo
 from __future__ import annotations
 
 import difflib
+import functools
 import json
+import logging
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -17,6 +19,8 @@ from mera_ru_tasks.secrets import hidden
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # Matches a lone surrogate, which is half of a character. JSON and Python strings can contain one, but UTF-8 cannot.
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -104,6 +108,17 @@ def quoted(value: object, most: int = 60) -> str:
     text = value[: 4 * most] if isinstance(value, str) else value
     shown = hidden(repr(text))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def plural(number: int, one: str, many: str) -> str:
+    """Return the form of a word that agrees with a number: `is` for 1, `are` for any other."""
+    return one if number == 1 else many
+
+
+@functools.cache
+def warn_once(text: str) -> None:
+    """Log a warning only once in a process, because several tasks and filters may cause the same one."""
+    logger.warning("%s", text)
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

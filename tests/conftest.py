@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mera_ru_tasks.textutil import warn_once
 from tests.support.command import Command
 from tests.support.environments import build_wheel, copy_lean_lm_eval
 
@@ -21,7 +22,8 @@ settings.load_profile("same")
 
 @pytest.fixture(autouse=True)
 def restored_logging() -> Iterator[None]:
-    """Undo the changes of lm-eval's command to its logger. Otherwise later tests would capture no warnings."""
+    """Undo the changes of lm-eval's command to its logger, and forget the warnings. Later tests would capture none."""
+    warn_once.cache_clear()
     logger = logging.getLogger("lm_eval")
     propagate, handlers, level = logger.propagate, list(logger.handlers), logger.level
     yield

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.paths import require_new, write_whole
-from mera_ru_tasks.textutil import echo, encodable, printable
+from mera_ru_tasks.textutil import echo, encodable, plural, printable
 
 if TYPE_CHECKING:
     from mera_ru_tasks.compare.compare import Comparison
@@ -185,7 +185,8 @@ def compare(
     if plots is not None:
         from mera_ru_tasks.compare.html.plots import write_plots
 
-        _note(f"Wrote {len(write_plots(comparison, plots))} plot files to {plots}.")
+        number = len(write_plots(comparison, plots))
+        _note(f"Wrote {number} {plural(number, 'plot file', 'plot files')} to {plots}.")
 
 
 def _named(runs: Sequence[Path]) -> tuple[dict[Path, str], list[Path]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mera_ru_tasks.issues import shortened
-from mera_ru_tasks.textutil import cell, console, echo
+from mera_ru_tasks.textutil import cell, console, echo, plural
 
 if TYPE_CHECKING:
     from mera_ru_tasks.data.lint import Report
@@ -104,7 +104,7 @@ def fetch(
     from mera_ru_tasks.data.hub import to_fetch
 
     saved = save(to_fetch(benchmark), output, revision)
-    rows = ", ".join(f"{count} rows in {split}" for split, count in saved.rows.items())
+    rows = ", ".join(f"{count} {plural(count, 'row', 'rows')} in {split}" for split, count in saved.rows.items())
     echo(f"Saved revision {saved.revision} to {saved.folder}: {rows}.")
     for name, digest in saved.checksums.items():
         echo(f"{digest}  {name}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mera_ru_tasks.issues import DataError, RunError, errors
-from mera_ru_tasks.textutil import echo, printable
+from mera_ru_tasks.textutil import echo, plural, printable
 
 if TYPE_CHECKING:
     from mera_ru_tasks.logs.find import TaskLog
@@ -64,8 +64,8 @@ def score(run: Runs, data: References = None) -> None:
     for task, number in closed.items():
         if number:
             echo(
-                f"{task}: {number} documents have no reference answer, so they get no score. To score them, pass a "
-                "data folder with answers: --data DIR."
+                f"{task}: {number} {plural(number, 'document has', 'documents have')} no reference answer and thus no "
+                "score. To score all documents, pass a data folder with answers: --data DIR."
             )
     echo("\n".join(f"Wrote {file}" for file in files))
     if not complete:

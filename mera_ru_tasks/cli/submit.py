@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mera_ru_tasks.cli.rescore import RUN_HELP
 from mera_ru_tasks.paths import require_new
-from mera_ru_tasks.textutil import echo
-
-if TYPE_CHECKING:
-    from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.textutil import echo, plural
 
 
 def submit(
@@ -106,14 +103,15 @@ def _pack(
     draft = pack.prepare(find_logs(run), model=model, data=data, tasks=tasks)
     require_new(output)
     for part in draft.answers:
-        echo(f"{part.benchmark.title}: {len(part.samples)} responses of {part.log.run.model!r} from {part.log.file}")
+        responses = _count(len(part.samples), "response")
+        echo(f"{part.benchmark.title}: {responses} of {part.log.run.model!r} from {part.log.file}")
     for issue in sorted(shortened(draft.issues), key=lambda issue: issue.severity == "error"):
         echo(f"{'Missing' if issue.code in INCOMPLETE_CODES else issue.severity.capitalize()}: {issue}")
     stopping = draft.stopped_by(partial)
     if stopping:
         is_incomplete = all(issue.code in INCOMPLETE_CODES for issue in stopping) and draft.answers
         way_out = " To pack the available responses anyway, add --partial." if is_incomplete else ""
-        echo(f"\nNothing was written: {_count(stopping)}.{way_out}")
+        echo(f"\nNothing was written: {_count(len(stopping), 'error')}.{way_out}")
         raise typer.Exit(1)
     archive, issues = pack.build_into(into, draft.answers) if into else (pack.build(draft.answers), [])
     for issue in issues:
@@ -142,14 +140,15 @@ def _check(file: Path, data: Path | None, tasks: Sequence[str]) -> None:
     checked = check_archive(file, data, tasks)
     for name, responses in checked.responses.items():
         empty = [identity for identity, response in responses.items() if not response.strip()]
-        echo(f"{name}: {len(responses)} responses" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
+        found = _count(len(responses), "response")
+        echo(f"{name}: {found}" + (f", {len(empty)} empty ({name_ids(empty)})" if empty else ""))
     for issue in sorted(shortened(checked.issues), key=lambda issue: issue.severity == "error"):
         echo(f"{issue.severity.capitalize()}: {issue}")
     if stopping := errors(checked.issues):
-        echo(f"\n{file} is not ready for submission: {_count(stopping)}.")
+        echo(f"\n{file} is not ready for submission: {_count(len(stopping), 'error')}.")
         raise typer.Exit(1)
     echo(f"\n{file} is ready for submission.")
 
 
-def _count(issues: Sequence[Issue]) -> str:
-    return f"{len(issues)} error{'s' if len(issues) > 1 else ''}"
+def _count(number: int, what: str) -> str:
+    return f"{number} {plural(number, what, f'{what}s')}"

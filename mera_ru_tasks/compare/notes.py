@@ -1,6 +1,7 @@
 """Create notes on a comparison, and format them in English and Russian.
 
-A note is an `Issue`. notes.json contains the texts of each code.
+A note is an `Issue`. notes.json contains the texts of each code. In these texts, `{n}` stands for the value of `n`, and
+`{n:line|lines}` for the form of a word that agrees with it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mera_ru_tasks.issues import Issue
+from mera_ru_tasks.textutil import plural
 
 ENGLISH, RUSSIAN = "en", "ru"
 
@@ -98,6 +100,8 @@ def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:
 
     def fill(gap: re.Match[str]) -> str:
         value = values[gap[1]]
+        if gap[2]:
+            return plural(1 if value == "1" else 2, *gap[2].split("|"))
         if isinstance(value, Number) and language == RUSSIAN:
             return value.in_russian()
         if isinstance(value, str):
@@ -105,7 +109,7 @@ def _filled(issue: Issue, part: str, language: str, *, shared: bool) -> str:
         return joined(value if isinstance(value, tuple) else (value,), language, shared=shared)
 
     # All placeholders are replaced in one pass, so that braces inside a value stay unchanged.
-    return re.sub(r"\{(\w+)\}", fill, text)
+    return re.sub(r"\{(\w+)(?::([^}]*))?\}", fill, text)
 
 
 @cache

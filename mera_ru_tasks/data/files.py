@@ -119,7 +119,7 @@ def _whole(shards: list[Path], name: Path) -> list[Path]:
         f"{split}-{part:05}-of-{wanted:05}.parquet" for part in range(wanted)
     ]:
         raise DataError(
-            f"{name}: there are {len(shards)} files, but their names say {wanted}. "
+            f"{name}: the names of the files say that there are {wanted} of them, not {len(shards)}. "
             "Fetch the missing files, or keep only one set."
         )
     return shards

@@ -37,7 +37,7 @@ def check_size(rows: Sequence[PlacedRow], benchmark: Benchmark) -> Iterator[Issu
     differing = [kind for kind, size in card.items() if counts[kind] != size]
     if test and differing:
         sizes = "; ".join(
-            f"{'' if kind == 'all' else f'type {kind}: '}{counts[kind]} rows instead of {card[kind]}"
+            f"{'' if kind == 'all' else f'type {kind}: '}{counts[kind]} instead of {card[kind]} rows"
             for kind in differing
         )
         yield Issue(

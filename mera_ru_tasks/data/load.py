@@ -30,7 +30,7 @@ from mera_ru_tasks.data.files import (
 from mera_ru_tasks.data.schema import check_rows, format_of, further_meta, tidy_rows
 from mera_ru_tasks.issues import DataError, Issue, errors
 from mera_ru_tasks.paths import expanded, sample_folder, task_names
-from mera_ru_tasks.textutil import suggest
+from mera_ru_tasks.textutil import plural, suggest
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -290,9 +290,10 @@ def find_document(
 def _raise_first(issues: Iterable[Issue]) -> None:
     stopping = errors(issues)
     if stopping:
+        rest = len(stopping) - 1
         more = (
-            f" ({len(stopping) - 1} more errors in these data. To list them all, run `mera-ru data check`.)"
-            if len(stopping) > 1
+            f" ({rest} more {plural(rest, 'error', 'errors')} in these data. To list all, run `mera-ru data check`.)"
+            if rest
             else ""
         )
         raise DataError(f"{stopping[0]}{more}")

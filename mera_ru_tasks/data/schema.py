@@ -12,7 +12,7 @@ from typing import Any
 from mera_ru_tasks.data.benchmarks import AnswerFormat, Benchmark, option_names
 from mera_ru_tasks.issues import Issue, Location, Severity
 from mera_ru_tasks.scoring.strict import entries_of
-from mera_ru_tasks.textutil import LONE_SURROGATE
+from mera_ru_tasks.textutil import LONE_SURROGATE, plural
 
 Row = Mapping[str, Any]
 # A mapping from each split to its location (a file or hub split, for messages) and its rows.
@@ -387,7 +387,8 @@ def _check_inputs(row: Row, benchmark: Benchmark) -> Iterator[_Violation]:
         found = _format_of_type(row, benchmark)
         options = _filled_options(row, benchmark.options)
         if found is not None and found.choices and not _FEWEST <= options <= len(found.choices):
-            message = f"the row has {options} inputs `{benchmark.options}…`, but the choices are {found.choices}"
+            inputs = plural(options, "input", "inputs")
+            message = f"the row has {options} {inputs} `{benchmark.options}…`, but the choices are {found.choices}"
             hint = "Correct the options, `choices` in `mera_ru_answer`, or the prefix in `mera_ru_options`."
             yield _Violation("wrong-options", "inputs", message, hint)
 
@@ -439,7 +440,10 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
     elif len(set(letters)) < len(letters):
         yield _Violation("repeated-choice", "outputs", f"{reference!r} contains a letter twice", hint)
     elif len(letters) > answer_format.max_choices:
-        message = f"{reference!r} contains {len(letters)} letters, but at most {answer_format.max_choices} are allowed"
+        most = answer_format.max_choices
+        message = (
+            f"{reference!r} contains {len(letters)} letters, but at most {most} {plural(most, 'is', 'are')} allowed"
+        )
         yield _Violation("too-many-choices", "outputs", message, hint)
     elif answer_format.with_phrase and not entries_of(phrase, is_list=False):
         yield _Violation("missing-phrase", "outputs", f"{reference!r} has no phrase after the letter", hint)

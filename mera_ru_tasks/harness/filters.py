@@ -15,7 +15,7 @@ from mera_ru_tasks.data.schema import has_reference
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge import config
 from mera_ru_tasks.scoring import score
-from mera_ru_tasks.textutil import encodable
+from mera_ru_tasks.textutil import encodable, warn_once
 
 # A child of lm-eval's logger, so that warnings have lm-eval's format and obey LMEVAL_LOG_LEVEL.
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
@@ -87,7 +87,7 @@ def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -
         drafts = [(doc, doc.get(OPENING_MARK, "") + response) for doc, response in zip(docs, responses, strict=True)]
         scores = [judgement.score for judgement in judge(drafts, settings)]
     except JudgeError as error:
-        logger.warning("No document has a judge score. %s To judge the logged samples, run `mera-ru judge`.", error)
+        warn_once(f"No document has a judge score. {error} To judge the logged samples, run `mera-ru judge`.")
         scores = [None] * len(responses)
     answered = [number for number, doc in enumerate(docs) if has_reference(doc)]
     if int(os.environ.get("WORLD_SIZE") or 1) > 1 and answered and all(score is None for score in scores):

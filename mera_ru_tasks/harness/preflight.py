@@ -65,7 +65,7 @@ def check(config: EvaluatorConfig, manager: TaskManager, *, keep_samples: bool |
 def _report(issues: list[Issue]) -> None:
     """Log the warnings, empty the list, and raise TaskError if there is an error."""
     for issue in issues:
-        if issue.severity != "error" and _is_first_process():
+        if issue.severity != "error" and is_first_process():
             logger.warning("%s", issue)
     found = errors(issues)
     issues.clear()
@@ -75,7 +75,8 @@ def _report(issues: list[Issue]) -> None:
         raise TaskError(f"{len(found)} settings are wrong:" + "".join(f"\n- {issue}" for issue in found))
 
 
-def _is_first_process() -> bool:
+def is_first_process() -> bool:
+    """Return False in all processes of a distributed run but the first, which reports what all of them find."""
     return all(os.environ.get(name, "0") in ("", "0") for name in ("RANK", "LOCAL_RANK"))
 
 
@@ -94,13 +95,13 @@ def _keep_samples(config: EvaluatorConfig, keep: bool | None) -> None:
 
 
 def _warn(text: str) -> None:
-    if _is_first_process():
+    if is_first_process():
         logger.warning("%s", text)
 
 
 def check_output(config: EvaluatorConfig) -> list[Issue]:
     """Check that lm-eval can write its results. lm-eval itself only logs a warning after the run if it cannot."""
-    if not config.output_path or not _is_first_process():
+    if not config.output_path or not is_first_process():
         return []
     from lm_eval.loggers.evaluation_tracker import GeneralConfigTracker
     from lm_eval.utils import sanitize_model_name

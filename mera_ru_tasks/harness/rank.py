@@ -18,6 +18,7 @@ from mera_ru_tasks.issues import DataError
 from mera_ru_tasks.paths import sample_folder
 from mera_ru_tasks.scoring import ranking
 from mera_ru_tasks.scoring.strict import MARKER
+from mera_ru_tasks.textutil import warn_once
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -59,7 +60,7 @@ class RankTask(MeraTask):
                 f"`{benchmark.name}_shots_rank`, which uses the public shots."
             )
         if len(numbers) < len(documents):
-            logger.warning("%s: the documents without a reference answer are left out.", self.config.task)
+            warn_once(f"{self.config.task}: the documents without a reference answer are left out.")
         return documents.select(numbers)
 
     def _with_distractors(self, documents: Dataset) -> Dataset:
@@ -126,5 +127,5 @@ def process_results(
     """
     scores = ranking.score_ranking(doc, [float(value) for value, *_ in results], delimiter=delimiter)
     if not scores:
-        logger.warning("Document %s has no score, because a log-likelihood is not a finite number.", doc["meta"]["id"])
+        warn_once("Some documents have no score, because a log-likelihood is not a finite number.")
     return scores

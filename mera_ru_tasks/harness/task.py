@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
 from lm_eval.tasks._yaml_loader import load_yaml
-from lm_eval.utils import warning_once
 
 from mera_ru_tasks.data import load as loading
 from mera_ru_tasks.data.benchmarks import BENCHMARKS, LEADERBOARD, AnswerFormat, Benchmark
@@ -33,6 +32,7 @@ from mera_ru_tasks.paths import sample_folder, shared_yaml
 from mera_ru_tasks.scoring.extract import opening_mark
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS
 from mera_ru_tasks.scoring.strict import MARKER, entries_of
+from mera_ru_tasks.textutil import plural, warn_once
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -66,6 +66,8 @@ def load_sample(*, mera_ru_benchmark: str, **_: Any) -> dict[str, Dataset]:
 def load_and_warn(benchmark: Benchmark, *, data: str | None, revision: str | None, scored: str) -> dict[str, Dataset]:
     """Load the documents of a benchmark (see `data.load`), and warn about documents that will get no score."""
     splits = loading.load(benchmark, data=data, revision=revision, scored=scored)
+    if not preflight.is_first_process():
+        return splits
     # Read only the column, because reading whole documents takes ten times as long.
     answered = [has_reference({"outputs": outputs}) for outputs in splits[scored]["outputs"]]
     _warn_about_unfilled(benchmark, splits[scored])
@@ -79,29 +81,27 @@ def _warn_about_unfilled(benchmark: Benchmark, documents: Dataset) -> None:
     pairs = zip(documents["instruction"], documents["inputs"], strict=True)
     found = [names for instruction, inputs in pairs if (names := prompt.unfilled(instruction, inputs))]
     if found:
-        logger.warning(
-            "%s: in %d of %d prompts no input fills {%s}. The documents are run anyway. "
-            "To list the rows, run `mera-ru data check`.",
-            benchmark.title,
-            len(found),
-            len(documents),
-            "}, {".join(sorted({name for names in found for name in names})),
+        gaps = ", ".join(f"{{{name}}}" for name in sorted({name for names in found for name in names}))
+        warn_once(
+            f"{benchmark.title}: in {len(found)} of {len(documents)} prompts no input fills {gaps}. The documents are "
+            "run anyway. To list the rows, run `mera-ru data check`."
         )
 
 
 def _warn_about_hidden_answers(benchmark: Benchmark, answered: Sequence[bool], *, is_hidden: bool) -> None:
     """Log a warning with the number of documents without a reference, and with the ways to get scores for them."""
-    missing = f"{benchmark.title}: {answered.count(False)} of {len(answered)} documents have no reference answer"
+    number = answered.count(False)
+    have, they = plural(number, "has", "have"), plural(number, "it gets", "they get")
+    missing = f"{benchmark.title}: {number} of {len(answered)} documents {have} no reference answer"
     if benchmark in LEADERBOARD and is_hidden:
-        logger.warning(
-            "%s (the leaderboard does not publish them), so they get no score. To let the leaderboard score them, "
-            "run with `--log_samples --output_path DIR` and submit the logs. To score locally, set MERA_RU_DATA to a "
-            "folder of data with answers, or run the task `%s_shots`, which scores the public shots.",
-            missing,
-            benchmark.name,
+        warn_once(
+            f"{missing} (the leaderboard does not publish them), so {they} no score. To let the leaderboard score "
+            "them, run with `--log_samples --output_path DIR` and submit the logs. To score locally, set MERA_RU_DATA "
+            f"to a folder of data with answers, or run the task `{benchmark.name}_shots`, which scores the public "
+            "shots."
         )
     else:
-        logger.warning("%s, so they get no score. To score them, add their answers to the data.", missing)
+        warn_once(f"{missing}, so {they} no score. To get scores, add the missing answers to the data.")
 
 
 class MeraTask(ConfigurableTask):  # type: ignore[misc]
@@ -135,7 +135,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         super().set_config(key, with_one_limit(value) if key == "generation_kwargs" else value, update)
 
     def check_shots(self, number: int | None) -> None:
-        """Raise DataError if there are fewer than `number` shots. If it is None, the setting of the task applies."""
+        """Raise DataError if there are not `number` shots. If it is None, the setting of the task applies."""
         number = self.config.num_fewshot if number is None else number
         if number and isinstance(getattr(self, "sampler", None), ShotsSampler):
             self.sampler.sample(number, self.eval_docs[0])
@@ -169,8 +169,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
             DataError: one of several processes would have no document with a reference.
         """
         if cache_requests:
-            warning_once(
-                logger,
+            warn_once(
                 "--cache_requests is ignored, because lm-eval's cache does not detect changed data or shots. "
                 "Building the requests takes about a second.",
             )
@@ -304,8 +303,9 @@ def run_warnings(task: MeraTask, tokenizer: Any = None) -> Iterator[str]:
     responses = [instance.resps[0] for instance in instances]
     cut = None if prefilled else count_cut(responses, limit, tokenizer or _tokenizer(task.config.metadata or {}))
     if cut and isinstance(limit, int):
+        reach, they = plural(cut, "reaches", "reach"), plural(cut, "it is", "they are")
         yield (
-            f"{task.task_name}: {cut} of {len(responses)} responses reach the limit of {limit} tokens, so they are "
+            f"{task.task_name}: {cut} of {len(responses)} responses {reach} the limit of {limit} tokens, so {they} "
             f"probably truncated. To raise the limit, add `--gen_kwargs max_gen_toks={2 * limit}`."
         )
     if not any(answers):
@@ -380,10 +380,12 @@ class ShotsSampler(ContextSampler):  # type: ignore[misc]
         """Return `n` shots with an answer, without the shot that has the id of the tested document.
 
         Raises:
-            DataError: there are fewer than `n` such shots.
+            DataError: `n` is negative, or there are fewer such shots.
         """
         tested = eval_doc["meta"]["id"] if eval_doc else None
         shots = [shot for shot in self._shuffled if shot["meta"]["id"] != tested]
+        if n < 0:
+            raise DataError(f"--num_fewshot {n} is negative. Pass 0 or a greater number.")
         if n > len(shots):
             raise DataError(
                 f"--num_fewshot {n} asks for more shots than the data have ({len(shots)}). "

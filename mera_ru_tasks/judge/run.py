@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
+import socket
 import sqlite3
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from mera_ru_tasks.issues import JudgeError
 from mera_ru_tasks.judge.cache import VerdictCache, open_cache
@@ -40,7 +43,7 @@ from mera_ru_tasks.judge.config import (
     question_key,
 )
 from mera_ru_tasks.judge.questions import Prompt, Skipped, load_prompt, question_for
-from mera_ru_tasks.textutil import quoted
+from mera_ru_tasks.textutil import plural, quoted
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -260,16 +263,19 @@ def _report(judgements: Sequence[Judgement], settings: Settings, title: str, sec
     if sources[FAILED]:
         reasons = Counter(one.reason for one in judgements if one.source == FAILED)
         logger.warning(
-            "%d of %d documents have no judge verdict. They and their groups are excluded from judge scores. "
+            "%d of %d documents %s no judge verdict. Judge scores exclude such documents and their groups. "
             "%sReason: %s. When the judge works again, `mera-ru judge` on the logged samples requests only the missing "
             "verdicts.",
             sources[FAILED],
             len(judgements),
+            plural(sources[FAILED], "has", "have"),
             "" if sources[ASKED] or sources[CACHED] else "Every question failed, so no judge score is reported. ",
             "; ".join(f"{reason} ({number})" for reason, number in reasons.most_common(3)),
         )
 
 
+# The wait for a connection in seconds, after which the check leaves the decision to the test question.
+_LONGEST_PROBE = 1.0
 # The check retries only once, after half a second, so that an unreachable server is reported quickly.
 _RETRIES = 1
 # An unreadable reply can be an accident, so the test question is repeated, with the reminder that documents also get.
@@ -290,9 +296,24 @@ def check(settings: Settings) -> tuple[Settings, ResponseFormat]:
     Raises:
         JudgeError: the judge cannot be used. The message says why and how to fix it.
     """
+    _require_open_port(settings)
     _require_packages()
     found: tuple[Settings, ResponseFormat] = run_async(_check(settings, load_prompt(settings).preflight()))
     return found
+
+
+def _require_open_port(settings: Settings) -> None:
+    """Raise JudgeError at once if no server listens at the address. The SDK takes seconds to load and to retry."""
+    if urllib.request.getproxies():
+        return
+    parts = urlsplit(settings.api_base)
+    try:
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+        socket.create_connection((parts.hostname, port), timeout=_LONGEST_PROBE).close()
+    except ConnectionRefusedError as error:
+        raise JudgeError(f"{_unreachable(settings, str(error.strerror))} {_WITHOUT}") from None
+    except OSError:  # perhaps only for a moment, so the test question decides
+        return
 
 
 def _require_packages() -> None:
@@ -372,10 +393,7 @@ def _what_is_wrong(settings: Settings, error: Exception) -> str:
 
     judge = f"The judge {settings.name} at {settings.address}"
     if isinstance(error, openai.APIConnectionError):
-        return (
-            f"{judge} cannot be reached or did not answer within {settings.timeout:g} s ({explain(error)}). "
-            f"Start the server, correct {API_BASE}, or raise {TIMEOUT}."
-        )
+        return _unreachable(settings, explain(error))
     if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
         if settings.key == NO_KEY:
             return f"{judge} needs a key ({explain(error)}). Set {API_KEY} or {OPENAI_KEY}."
@@ -385,3 +403,10 @@ def _what_is_wrong(settings: Settings, error: Exception) -> str:
     if isinstance(error, MalformedReplyError):
         return f"{judge} does not use OpenAI's chat API ({error}). Correct {API_BASE}, which usually ends in /v1."
     return f"{judge} refuses a test question ({explain(error)}). Request fields can be changed with {EXTRA}."
+
+
+def _unreachable(settings: Settings, reason: str) -> str:
+    return (
+        f"The judge {settings.name} at {settings.address} cannot be reached or did not answer within "
+        f"{settings.timeout:g} s ({reason}). Start the server, correct {API_BASE}, or raise {TIMEOUT}."
+    )

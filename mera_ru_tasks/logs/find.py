@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.paths import read_bounded
-from mera_ru_tasks.textutil import read_json
+from mera_ru_tasks.textutil import plural, read_json
 
 # Old releases of lm-eval write the time with colons.
 _DATE = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?"
@@ -241,7 +241,8 @@ def _raise_no_logs(path: Path) -> NoReturn:
     renamed = [file for pattern in patterns for file in sorted(folder.glob(pattern)) if _RENAMED.fullmatch(file.name)]
     others = [file for file in renamed if not SAMPLES_NAME.fullmatch(file.name)]
     if others:
-        more = f" ({len(others) - 1} more files need the same change.)" if len(others) > 1 else ""
+        rest = len(others) - 1
+        more = f" ({rest} more {plural(rest, 'file needs', 'files need')} the same change.)" if rest else ""
         raise RunError(f"{_renamed(others[0])}{more}")
     names = sorted(entry.name for entry in folder.iterdir())
     holds = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") if names else "nothing"

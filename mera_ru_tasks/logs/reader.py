@@ -24,7 +24,7 @@ from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog, as_mapping
 from mera_ru_tasks.paths import LONGEST_LINE, bounded_lines, open_regular
 from mera_ru_tasks.scoring.metrics import METRICS, STRICT, total_ratio, whole_groups
-from mera_ru_tasks.textutil import quoted, read_json
+from mera_ru_tasks.textutil import plural, quoted, read_json
 
 # A metric and a filter.
 Measure = tuple[str, str]
@@ -182,7 +182,8 @@ class LogReader:
         if self._broken:
             issues.append(self._broken_lines())
         if self._repeated:
-            what = f"{self._repeated} lines repeat a document for the same filter; only the first line was used"
+            repeat = plural(self._repeated, "line repeats", "lines repeat")
+            what = f"{self._repeated} {repeat} a document for the same filter; only the first line was used"
             issues.append(self._issue("repeated-lines", what, n=self._repeated))
         if self.log.run.results_file is None:
             name = self.log.run.results_name
@@ -211,7 +212,8 @@ class LogReader:
 
     def _broken_lines(self) -> Issue:
         number, first = len(self._broken), str(self._broken[0])
-        what = f"{number} lines are invalid and were ignored; {first}"
+        lines = plural(number, "line is invalid and was", "lines are invalid and were")
+        what = f"{number} {lines} ignored; {first}"
         return self._issue("broken-lines", what, n=number, error=first)
 
     def _missing(self, *, explained: bool) -> Iterator[Issue]:
@@ -225,7 +227,8 @@ class LogReader:
         lines = sum(held - len(self._seen[name]) for name in filters)
         if lines:
             names = ", ".join(sorted(filters))
-            what = f"{lines} lines are missing: some documents have no line for one of the filters ({names})"
+            are = plural(lines, "line is", "lines are")
+            what = f"{lines} {are} missing: some documents have no line for one of the filters ({names})"
             yield self._issue("missing-lines", what, n=lines)
         if held < ran:
             what = f"the log contains only {held} of the run's {ran} documents"

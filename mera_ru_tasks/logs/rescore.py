@@ -23,6 +23,7 @@ from mera_ru_tasks.paths import read_task_file, task_files
 from mera_ru_tasks.scoring import score, strict
 from mera_ru_tasks.scoring.extract import opening_mark
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, STRICT
+from mera_ru_tasks.textutil import plural
 
 if TYPE_CHECKING:
     from mera_ru_tasks.judge.config import Settings
@@ -102,8 +103,8 @@ def check_responses(log: TaskLog, samples: Iterable[Sample], check: LogCheck) ->
         changed = [sample.line for sample in scored if _is_changed(log, sample)] if not check.as_scored else []
         if changed:
             message = (
-                f"rescoring the responses gives different scores on {len(changed)} lines; the first is line "
-                f"{changed[0]}"
+                f"rescoring the responses gives different scores on {len(changed)} "
+                f"{plural(len(changed), 'line', 'lines')}; the first is line {changed[0]}"
             )
             hint = "Copy the log again, or rerun the evaluation."
             yield Issue("response-contradicts-score", "error", name, message, hint, values=(("n", len(changed)),))

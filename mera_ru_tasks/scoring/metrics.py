@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mera_ru_tasks.textutil import plural, warn_once
+
 logger = logging.getLogger("lm_eval.mera_ru_tasks")
 
 # The two filters for generated responses, as named in lm-eval's tables and logs.
@@ -138,10 +140,9 @@ def group_mean(parts: Iterable[GroupPart]) -> float:
     parts = list(parts)
     whole, number = whole_groups(parts), len({group for group, *_ in parts})
     if len(whole) < number:
-        logger.warning(
-            "%d of %d groups were scored only partly, because of a limit or because documents have no reference or "
-            "verdict. They are excluded from the group metric.",
-            number - len(whole),
-            number,
+        partly = number - len(whole)
+        warn_once(
+            f"{partly} of {number} groups {plural(partly, 'was', 'were')} scored only partly, because of a limit or "
+            "because documents have no reference or verdict. The group metric covers only whole groups."
         )
     return sum(whole.values()) / len(whole) if whole else float("nan")

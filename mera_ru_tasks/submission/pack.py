@@ -39,7 +39,7 @@ from mera_ru_tasks.secrets import (
 )
 from mera_ru_tasks.submission import check, rules
 from mera_ru_tasks.submission.rules import LOGS, Expected, name_ids, task_error
-from mera_ru_tasks.textutil import LONE_SURROGATE, read_json
+from mera_ru_tasks.textutil import LONE_SURROGATE, plural, read_json
 
 _LARGEST_ARCHIVE = 256 << 20
 
@@ -277,7 +277,8 @@ def _notes_on_choice(logs: Sequence[TaskLog], chosen: Mapping[str, TaskLog]) -> 
 def _notes_on_answers(answers: Sequence[Answers], unchecked: Sequence[Expected]) -> Iterator[Issue]:
     for part in answers:
         if empty := part.empty:
-            message = f"{len(empty)} of {len(part.samples)} responses are empty ({name_ids(empty)}) and score 0"
+            are = plural(len(empty), "is", "are")
+            message = f"{len(empty)} of {len(part.samples)} responses {are} empty ({name_ids(empty)}), which scores 0"
             hint = "The cause may be a stop string, a small max_gen_toks or a failing API."
             yield _note("empty-responses", part.benchmark.title, message, hint)
     if referenced := [part.benchmark.title for part in answers if part.referenced]:

@@ -60,10 +60,15 @@ def test_each_remark_has_both_languages_with_the_same_gaps(key):
     texts = json.loads(TEXTS.read_text(encoding="utf-8"))[key]
     assert texts.get("severity", "note") in ("note", "warning", "error")
     assert texts.get("hint", texts["message"]).keys() == texts["message"].keys() == {"en", "ru"}
-    gaps = {language: set(re.findall(r"\{(\w+)\}", text)) for language, text in texts["message"].items()}
+    gaps = {language: set(re.findall(r"\{(\w+)[:}]", text)) for language, text in texts["message"].items()}
     # Errors of Python and of libraries exist only in English. The Russian text names the line and the file instead.
     assert gaps["en"] - {"error"} <= gaps["ru"]
     assert gaps["ru"] <= gaps["en"] | {"file", "line"}
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, "; 1 of them differs from"), (2, "; 2 of them differ from")])
+def test_a_word_agrees_with_its_number(number, text):
+    assert notes.note("differs", n=number).message.startswith(text)
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,6 @@ def test_closed_answers_give_no_number_and_no_talk_of_the_leaderboard(
     results = run_custom(tmp_path, [riddle(1, "")], reference, mera_ru_answer="phrase")
     assert numbers(results, "own") == {}
     assert [record.message for record in caplog.records if record.name == "lm_eval.mera_ru_tasks"] == [
-        "own: 1 of 1 documents have no reference answer, so they get no score. "
-        "To score them, add their answers to the data."
+        "own: 1 of 1 documents has no reference answer, so it gets no score. "
+        "To get scores, add the missing answers to the data."
     ]

@@ -22,7 +22,7 @@ SUBMIT = (
 )
 
 HIDDEN = "Riddles: 3 of 3 documents have no reference answer (the leaderboard does not publish them)"
-ADD = "To score them, add their answers to the data."
+ADD = "To get scores, add the missing answers to the data."
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_group_of_which_a_part_was_not_scored_is_left_out(tmp_path: Path, capl
     root = data_folder(tmp_path, "russian_regions", rows)
     results = run(None, ["russian_regions"], data=root)
     assert numbers(results, "russian_regions")["group_exact_match,strict-match"] == 1
-    assert [text.split(" were")[0] for text in our_warnings(caplog)[1:]] == ["1 of 2 groups"] * 2
+    assert [text.split(" was")[0] for text in our_warnings(caplog)[1:]] == ["1 of 2 groups"]
 
 
 def test_a_limit_leaves_the_groups_out_that_it_cuts(tmp_path: Path) -> None:

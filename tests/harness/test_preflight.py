@@ -86,6 +86,7 @@ SETTINGS = {
     "samples' type": ({"samples": {"riddles_sample": ["1"]}}, ["'1' is not a document number"]),
     "no samples": ({"samples": {"riddles_sample": []}}, ["the list is empty"]),
     "shots": ({"num_fewshot": 99}, ["--num_fewshot 99"]),
+    "negative shots": ({"num_fewshot": -1}, ["--num_fewshot -1", "Pass 0"]),
 }  # fmt: skip
 
 

@@ -73,3 +73,23 @@ def test_cut_responses_are_counted_with_the_models_tokenizer(
 )
 def test_counting(lengths: list[int], limit: int | None, tokenizer: Words | None, count: int | None) -> None:
     assert count_cut(["а " * length for length in lengths], limit, tokenizer) == count
+
+
+@pytest.mark.parametrize(("process", "times"), [("0", 1), ("1", 0)])
+def test_what_several_tasks_filters_and_processes_find_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, process: str, times: int
+) -> None:
+    monkeypatch.setenv("LOCAL_RANK", process)
+    rows = [{**riddle(number), "outputs": "снег" if number > 1 else ""} for number in range(1, 4)]
+    run(
+        None,
+        ["riddles_closed", "riddles_closed_prefill"],
+        lambda *_: "Ответ: снег",
+        data=data_folder(tmp_path, "riddles", rows),
+    )
+    assert sum("no reference answer" in record.getMessage() for record in caplog.records) == times
+
+
+def test_groups_that_are_scored_in_part_are_counted_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run(None, ["russian_regions_sample"], lambda *_: "Ответ: А", limit=1)
+    assert sum("1 of 1 groups was" in record.getMessage() for record in caplog.records) == 1

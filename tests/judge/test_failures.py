@@ -33,7 +33,7 @@ def test_a_verdict_that_stays_unreadable_is_missing_and_not_zero(tmp_path, caplo
         verdicts = judge([wrong(1)], settings_for(stub, tmp_path))
     assert (scores(verdicts), len(stub.questions)) == ([None], 2)
     assert "asked: 1; failed: 1;" in caplog.text
-    assert "1 of 1 documents have no judge verdict" in caplog.text
+    assert "1 of 1 documents has no judge verdict" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,11 @@ def test_a_judge_that_cannot_be_used_is_known_before_the_run(tmp_path, fault, sa
     assert "unset LM_EVAL_JUDGE_API_BASE" in str(error.value)
 
 
-def test_a_closed_port_is_known_before_the_run(tmp_path):
+def test_a_closed_port_is_known_before_the_run(tmp_path, monkeypatch):
+    """Without loading the SDK, and without a second attempt."""
     with StubJudge() as stub:
         settings = settings_for(stub, tmp_path)
+    monkeypatch.setitem(__import__("sys").modules, "openai", None)
     with pytest.raises(JudgeError, match="cannot be reached"):
         prepare(settings)
 

@@ -175,8 +175,8 @@ def test_missing_verdicts_lose_no_response_and_no_number(data, configure, caplog
     assert [row["doc"]["meta"]["id"] for row in samples if "judge_score" not in row] == [7]
     metrics = judged_metrics(results, "russian_regions")
     assert metrics["judge_score,strict-match"] == metrics["group_judge_score,strict-match"] == 1.0
-    assert "1 of 24 documents have no judge verdict" in caplog.text
-    assert "1 of 8 groups were scored only partly" in caplog.text
+    assert "1 of 24 documents has no judge verdict" in caplog.text
+    assert "1 of 8 groups was scored only partly" in caplog.text
 
 
 def test_a_judge_that_is_gone_after_the_generation(data, configure, caplog, monkeypatch):

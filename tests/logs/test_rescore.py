@@ -98,7 +98,7 @@ def test_some_answers_are_missing(tmp_path):
     run(output, ["riddles_closed"], data=data)
     called = score(output)
     assert called.exit_code == 0
-    assert "riddles_closed: 1 documents have no reference answer" in called.output
+    assert "riddles_closed: 1 document has no reference answer" in called.output
     assert scored_results(output)["results"]["riddles_closed"]["exact_match,strict-match"] == 1.0
 
 

@@ -37,7 +37,7 @@ def test_a_full_run_is_packed_and_accepted(kind, request, data, mera_ru, tmp_pat
     for name, size in SIZES.items():
         packed = responses(tmp_path / "s.zip", name)
         assert len(packed) == size and packed[7] == "" and packed[1].startswith("Рассуждаю о 1…\u2028\n\nОтвет: ")
-    assert "Enantiosemy: 1 of 506 responses are empty (id 7)" in outcome.out
+    assert "Enantiosemy: 1 of 506 responses is empty (id 7)" in outcome.out
     assert "upload s.zip" in outcome.out
     assert ("contain reference answers" in outcome.out) == (kind == "scored")
     checked = mera_ru("submit", "--check", "s.zip", "--data", data)

@@ -179,7 +179,7 @@ def _divisions(first: Entry, docs: Mapping[str, Mapping[str, Any]]) -> dict[str,
 
 
 def spreads(found: Sequence[Slice]) -> list[Spread]:
-    """Return the spread over prompts for each task, type, filter and model."""
+    """Return how much scores vary between prompts, for each task, type, filter and model."""
     groups: dict[tuple[str, str, str, str], list[Slice]] = defaultdict(list)
     for part in found:
         if part.by == PROMPT:

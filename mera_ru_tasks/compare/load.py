@@ -86,11 +86,11 @@ class Entry:
         task: the task's name in the comparison, without `_prefill` if runs with different settings are compared.
         log: the log that contains the answers.
         benchmark: the task's benchmark, or None for a custom dataset.
-        answers: the answers by lm-eval's hash of the document.
+        answers: the answers, keyed by lm-eval's hash of the document.
         scores: see `Scores`.
         references: see `References`.
         size: the number of documents in the task. Without a results file, the number of documents in the log.
-        judges: the judge of each filter's judge scores (see `judge.config.identity`). None for an unknown judge.
+        judges: for each filter, the judge of its judge scores (see `judge.config.identity`); None if unknown.
         runs: older runs of the same model that are pooled with this run. Scores are then means over all runs.
         incomplete: the filters whose scores must be marked because the log may be incomplete (see `LogCheck`).
     """
@@ -109,7 +109,7 @@ class Entry:
 
     @property
     def prefilled(self) -> bool:
-        """True if the prompts end with a prefilled marker."""
+        """True if each prompt already ends with the marker `Ответ:`."""
         return bool(prefix_of(self.log))
 
     @cached_property
@@ -185,7 +185,7 @@ class Entry:
 
     @cached_property
     def clusters(self) -> Mapping[str, int]:
-        """Return the group of each document that belongs to a group, by the document's hash."""
+        """Return a mapping from document hash to group, for documents that have a group."""
         # The loader adds `group_size` if documents are scored in groups. Otherwise, `group_id` may be anything.
         metas = ((key, answer.doc["meta"]) for key, answer in self.answers.items())
         return {key: meta["group_id"] for key, meta in metas if meta.get("group_size") is not None}
@@ -310,7 +310,7 @@ def read_answers(log: TaskLog, pool: Pool) -> tuple[dict[str, Answer], Scores, L
         pool: objects that answers share, each stored once; this function adds to it.
 
     Returns:
-        The answers by lm-eval's hash of the document, their scores, and the issues found in the log.
+        The answers, keyed by lm-eval's hash of the document, their scores, and the issues found in the log.
     """
     answers: dict[str, Answer] = {}
     scores: Scores = {}

@@ -315,9 +315,9 @@ def short_names(models: Sequence[str]) -> dict[str, str]:
 
 
 def _wrapped(terminal: Console, text: str) -> None:
-    """Print a text wrapped to the terminal's width, keeping its indent; do not wrap it without a terminal.
+    """Print text with its indent, wrapped to the terminal's width. Other outputs get it unwrapped.
 
-    A line break separates neither the ends of an interval nor a number from its unit.
+    No line breaks inside an interval, or between a number and its unit.
     """
     if terminal.is_terminal:
         indent = " " * (len(text) - len(text.lstrip()))

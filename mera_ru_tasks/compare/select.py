@@ -172,7 +172,7 @@ def _short_names(models: Iterable[str]) -> dict[str, str]:
     """Return a label for each model, in order.
 
     A local path is shortened to its shortest unique suffix. A label is never a complete path, because reports must not
-    reveal folders of the user's machine.
+    reveal folders on the user's machine.
     """
     names = list(dict.fromkeys(models))
     paths = {name: as_path(name) for name in names}

@@ -33,7 +33,7 @@ Values = NDArray[np.float64]
 
 LEVEL = 0.95
 ALPHA = 1 - LEVEL
-# The power that a comparison needs to detect a difference.
+# The power at which a difference counts as detectable.
 POWER = 0.8
 
 # With fewer clusters or independent documents, intervals are unreliable. Comparisons then give counts, but no verdict.
@@ -160,7 +160,7 @@ def quantile(df: float) -> float:
 
 
 def p_value(statistic: float, df: float) -> float:
-    """Return the two-sided p-value of a statistic by Student's t distribution (see `quantile`)."""
+    """Return the two-sided p-value of a statistic under Student's t distribution (see `quantile`)."""
     return 2 * float(special.ndtr(-abs(statistic)) if math.isinf(df) else special.stdtr(df, -abs(statistic)))
 
 

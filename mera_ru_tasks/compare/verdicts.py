@@ -100,8 +100,7 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
 def amounts(metric: str, *values: float) -> list[str]:
     """Format differences in points (hundredths of a score) or in the metric's unit.
 
-    All differences get the same number of decimal places. It is large enough to distinguish nonzero differences of at
-    least 0.001 from 0.
+    All differences get the same number of decimal places, enough that none of at least 0.001 is shown as 0.
     """
     scale, decimals = (100, 0) if METRICS[metric].bounded else (1, 2)
     scaled = [scale * value for value in values]

@@ -37,7 +37,7 @@ class AnswerFormat:
         return not self.choices and not self.whole
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the format as the dictionary in documents. `whole` and `options` are left out if they are default."""
+        """Return the dictionary that documents store. Default values of `whole` and `options` are left out."""
         return {
             name: value
             for name, value in vars(self).items()

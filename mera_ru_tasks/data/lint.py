@@ -341,7 +341,7 @@ def count(rows: Sequence[PlacedRow], benchmark: Benchmark) -> dict[str, Any]:
         "answers": _sorted_counts(_number_of_answers(row, benchmark) for row in counted),
         "prompts": _prompt_counts(test, benchmark),
     }
-    # All types share the first letters, so the longest list contains all letters.
+    # The letters of each type start at А, so the longest list contains the others.
     letters = max((answer_format.choices for answer_format in benchmark.formats.values()), key=len)
     if letters:
         right = Counter(letter for row in counted for letter in _right_letters(row, benchmark))

@@ -327,7 +327,7 @@ def _check_values(value: Any, path: str, depth: int = 0) -> Iterator[_Violation]
         for part in value:
             yield from _check_values(part, path, depth + 1)
     elif isinstance(value, str) and (half := LONE_SURROGATE.search(value)):
-        message = f"character {half.start() + 1} is half a character (the lone surrogate {half[0]!a})"
+        message = f"character {half.start() + 1} is a lone surrogate, which is half of a character ({half[0]!a})"
         yield _Violation(
             "unstorable-value", path, message, "Restore the text, which was truncated or decoded incorrectly."
         )
@@ -462,7 +462,7 @@ _AS_WRITTEN = " `flexible-extract` accepts this reference, but `strict-match` co
 
 
 def _parts(reference: str, answer_format: AnswerFormat) -> tuple[list[str], str]:
-    """Split a reference into its letters, in the written order, and its phrase, with any separators and spaces."""
+    """Split a reference into its letters, in the order written, and its phrase. Accept any separators."""
     text = reference.strip()
     if answer_format.with_phrase:
         letter, _, phrase = re.sub("[;,]", ";", text, count=1).partition(";")

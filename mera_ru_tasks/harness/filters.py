@@ -91,7 +91,7 @@ def _judge_scores(docs: Sequence[Mapping[str, Any]], responses: Sequence[str]) -
         scores = [None] * len(responses)
     answered = [number for number, doc in enumerate(docs) if has_reference(doc)]
     if int(os.environ.get("WORLD_SIZE") or 1) > 1 and answered and all(score is None for score in scores):
-        # lm-eval assumes that all processes have the same metrics. Otherwise it loses the results of the run.
+        # lm-eval assumes that all processes report the same metrics. If they do not, the run's results are lost.
         scores[answered[0]] = math.nan
     return scores
 

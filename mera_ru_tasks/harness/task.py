@@ -68,7 +68,7 @@ def load_and_warn(benchmark: Benchmark, *, data: str | None, revision: str | Non
     splits = loading.load(benchmark, data=data, revision=revision, scored=scored)
     if not preflight.is_first_process():
         return splits
-    # Read only the column, because reading whole documents takes ten times as long.
+    # Read only the column `outputs`, because reading whole documents takes ten times as long.
     answered = [has_reference({"outputs": outputs}) for outputs in splits[scored]["outputs"]]
     _warn_about_unfilled(benchmark, splits[scored])
     if not all(answered):
@@ -225,7 +225,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         return scores
 
     def dump_config(self) -> dict[str, Any]:
-        """Return the settings for the results, with the digest of all answers and scores in this process."""
+        """Return the settings to write to the results file, with a digest of this process's answers and scores."""
         if self._scored and self.OUTPUT_TYPE == "generate_until":
             self._record(ANSWERS, self._answers.hexdigest())
         dumped = dict(super().dump_config())
@@ -238,7 +238,7 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
     ) -> None:
         """Raise DataError if lm-eval would lose the results of a run with several processes.
 
-        Each process runs every n-th document. lm-eval assumes that all processes have the same metrics. A process has
+        Each process runs every n-th document. lm-eval assumes that all processes report the same metrics. A process has
         no metrics if none of its documents has a reference.
         """
         # Read only the column, as in `load_and_warn`.

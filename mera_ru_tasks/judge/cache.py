@@ -75,7 +75,7 @@ def _checksum(key: str, reply: Verdict) -> str:
 
 @contextlib.contextmanager
 def open_cache(settings: Settings, prompt_version: str) -> Iterator[VerdictCache]:
-    """Open the cache file of the settings, and create it if it does not exist.
+    """Open the cache file that the settings name, and create it if it does not exist.
 
     Raises:
         JudgeError: the file is damaged, belongs to another program or cannot be written.

@@ -200,7 +200,7 @@ def _prompt(value: str) -> Path:
 
 def _concurrency(value: str) -> int:
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 1024):
-        raise JudgeError(f"{CONCURRENCY} is {quoted(value)}. Set a number of concurrent requests from 1 to 1024.")
+        raise JudgeError(f"{CONCURRENCY} is {quoted(value)}. Set it to a number of requests from 1 to 1024.")
     return int(value)
 
 

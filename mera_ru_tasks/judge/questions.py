@@ -169,7 +169,7 @@ def load_prompt(settings: Settings) -> Prompt:
 
 
 def neutral(text: str) -> str:
-    """Replace the brackets of marks and special tokens, and remove control characters and invisible characters."""
+    """Replace brackets that could imitate delimiters or special tokens, and remove invisible characters."""
     return text.replace("\r\n", "\n").translate(_NEUTRAL).strip()
 
 

@@ -153,7 +153,7 @@ class _Judging:
         self._failed_in_a_row = 0
 
     def run(self) -> None:
-        """Ask all questions without a stored verdict, or raise JudgeError if the judge cannot be used."""
+        """Ask every question that has no stored verdict. Raise JudgeError if the judge cannot be used."""
         open_questions = self._open_questions()
         first = next(open_questions, None)
         if first is not None:

@@ -112,7 +112,7 @@ class LogReader:
                 readers can share this dictionary.
         """
         self.log = log
-        # Messages may be published in a report, so they contain no folders.
+        # Messages may be published in a report, so they contain no folder names.
         self._name = log.file.name
         self._known_documents = {} if known_documents is None else known_documents
         self._broken: list[RunError] = []

@@ -30,7 +30,7 @@ Form = Literal["cloze", "letter"]
 DISTRACTORS = 9
 # The text between a context and its continuation.
 DELIMITER = " "
-# Enantiosemy's types that ask which options do not fit. The options in their references should rank low.
+# Enantiosemy's types that ask which options do not fit. Their references list these options, which should rank low.
 _REVERSED = frozenset({2, 4})
 # Enantiosemy's types whose options are definitions of the word. The options of other types continue the dialogue.
 _DEFINITIONS = frozenset({3, 4})

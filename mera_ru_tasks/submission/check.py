@@ -117,7 +117,7 @@ def _scan_all(archive: zipfile.ZipFile) -> Iterator[Issue]:
 
 
 def _unknown(title: str) -> Benchmark:
-    """Return a placeholder for a task of which only the name is known."""
+    """Return a placeholder for a task that is known only by its name."""
     return Benchmark(title, title, None, (title.lower(),), (), (), None, {})
 
 

@@ -51,7 +51,7 @@ class Answers:
     Attributes:
         benchmark: the benchmark.
         log: the log that contains the responses.
-        samples: the samples by the `meta.id` of their document.
+        samples: the samples, keyed by the `meta.id` of their document.
     """
 
     benchmark: Benchmark

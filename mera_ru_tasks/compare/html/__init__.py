@@ -1,6 +1,6 @@
 """Build the HTML report of a comparison. The report is one file that needs no network.
 
-    __init__.py  the file, which contains data, style and script, and a policy that blocks everything else
+    __init__.py  builds the page: data, style, script, and a Content-Security-Policy that blocks all else
     plots.py     the selection of figures, and their PNG and SVG files, drawn with matplotlib
     assets/      the page's skeleton, style, script, and texts in English and Russian
 

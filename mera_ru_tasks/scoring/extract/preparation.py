@@ -103,7 +103,8 @@ _AROUND = "*_\"'«»”([{])}#>|`~- \t\u00a0"
 _ASIDE = re.compile(r"</?[a-z][a-z0-9]{0,9}>|\([^()]*\)")
 _CLAUSE_SIGN = re.compile(r"[\n.!?;:]")
 _BOX = re.compile(r"\\boxed|<answer>|<ответ>")
-# Kinds of words before the noun. The first set prevents an announcement. The second set announces a second answer.
+# Kinds of words before the noun. After one of the first set, the noun does not announce an answer. One of the second
+# set announces a second answer.
 _NOT_GIVEN = frozenset({"denial", "condition", "seeming", "example"})
 _SECOND = frozenset({"addition", "others"})
 _FILLERS = frozenset({"lead", "speaker", "link", "approval", "choice", "topic", "turn"})

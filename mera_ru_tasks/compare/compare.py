@@ -12,9 +12,10 @@ from mera_ru_tasks.compare.load import Entry, load
 from mera_ru_tasks.compare.notes import note
 from mera_ru_tasks.compare.results import Family, Pair, Results, Row
 from mera_ru_tasks.compare.select import MARK, PublishedScore, read_published
-from mera_ru_tasks.compare.verdicts import Verdict, summarize
+from mera_ru_tasks.compare.verdicts import Verdict, summarize, variant_of_mean
 from mera_ru_tasks.data.benchmarks import LEADERBOARD, benchmark_of_task
 from mera_ru_tasks.issues import Issue, RunError
+from mera_ru_tasks.paths import averaged_groups
 from mera_ru_tasks.scoring.chance import ChanceLevels
 from mera_ru_tasks.scoring.metrics import METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import suggest
@@ -25,8 +26,7 @@ class Comparison:
     """The results of comparing runs. Start with `verdicts`.
 
     Attributes:
-        models: the labels of the models, with the baseline first.
-        baseline: the model with which the rows are compared, or None for a single model.
+        models: the labels of the models: the chosen baseline, the models with a mean, the others.
         family: the pairs of models to compare, and the rules of the comparison.
         tasks: the names of the tasks in display order.
         entries: the answers of each model to each task.
@@ -34,7 +34,7 @@ class Comparison:
         primary: the primary measures, as (task or name of a mean, metric, filter). All other measures are exploratory.
         means: the means over tasks.
         rows: the scores of the tasks. A row's `group` contains the letters of its significance groups. Its `pair` is
-            the comparison with the baseline.
+            the comparison with its `baseline`.
         pairs: the pairs of models, for each measure of the tasks and the means (see `results.Pair`).
         slices: `exact_match` on subsets of the tasks.
         spreads: the spreads over prompts.
@@ -44,7 +44,6 @@ class Comparison:
     """
 
     models: Sequence[str]
-    baseline: str | None
     family: Family
     tasks: Sequence[str]
     entries: Sequence[Entry]
@@ -62,10 +61,10 @@ class Comparison:
     @property
     def family_note(self) -> Issue | None:
         """Return a note on the comparisons for which p-values are corrected, or None for a single model."""
-        if self.baseline is None:
+        if len(self.models) < 2:
             return None
-        k = len(list(self.family.pairs(self.models)))
-        return note("family-baseline", k=k, baseline=self.baseline) if self.family.chosen else note("family-pairs", k=k)
+        baseline = self.family.baseline
+        return note("family-baseline", baseline=baseline) if baseline else note("family-pairs")
 
 
 def compare_runs(
@@ -87,7 +86,7 @@ def compare_runs(
         paths: lm-eval's output folders, folders of models in them, or log files.
         names: the model names to use instead of lm-eval's, by path.
         baseline: the name or label of the model with which the others are compared. By default, all pairs of models are
-            compared, and each row is compared with the first model of the first path.
+            compared, and each row is compared with the first model that has the same documents.
         across_settings: True to compare the common documents of runs that have different settings.
         margin: the equivalence margin, from 0 to 1. Two models are equal if the interval of their difference lies
             between −margin and +margin. None for no margin.
@@ -102,11 +101,12 @@ def compare_runs(
     found_tasks = {entry.task for entry in loaded.entries}
     scores = read_published(published, found_tasks)
     labels = list(dict.fromkeys([*(entry.model for entry in loaded.entries), *(one.model for one in scores)]))
-    base = _baseline(baseline, loaded.entries, scores) if baseline else labels[0] if len(labels) > 1 else None
-    models = sorted(labels, key=lambda label: label != base)
+    base = _baseline(baseline, loaded.entries, scores) if baseline else None
+    whole = _with_all_tasks(loaded.entries)
+    models = sorted(labels, key=lambda label: (label != base, label not in whole))
     entries = sorted(loaded.entries, key=lambda entry: models.index(entry.model))
     tasks = sorted(found_tasks, key=_task_order)
-    family = Family(base, baseline is not None, across_settings, margin)
+    family = Family(base, across_settings, margin)
     rows: list[Row] = []
     pairs: list[Pair] = []
     slices, gaps = [], breakdowns.open_gaps(entries)
@@ -128,7 +128,7 @@ def compare_runs(
     every_pair = [*means.pairs, *pairs]
     verdicts = summarize([*means.rows, *rows], every_pair, primary, family)
     return Comparison(
-        models, base, family, tasks, entries, verdicts, primary, means.rows, rows, every_pair, slices, spreads, gaps,
+        models, family, tasks, entries, verdicts, primary, means.rows, rows, every_pair, slices, spreads, gaps,
         loaded.choices, [*loaded.issues, *_shared_responses(entries)],
     )  # fmt: skip
 
@@ -155,25 +155,33 @@ def _shared_responses(entries: Sequence[Entry]) -> Iterator[Issue]:
         yield note("same-responses", ", ".join(names), tasks=", ".join(tasks))
 
 
+def _with_all_tasks(entries: Sequence[Entry]) -> set[str]:
+    """Return the models that ran all tasks of a group with a mean."""
+    tasks: dict[str, set[str]] = {}
+    for entry in entries:
+        tasks.setdefault(entry.model, set()).add(entry.task)
+    return {model for model, own in tasks.items() if any(own.issuperset(group) for group in averaged_groups().values())}
+
+
 def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]) -> list[tuple[str, str, str]]:
     """Return the primary measures.
 
-    Each task has one. If every model has a mean of exact_match,strict-match, this mean replaces the measures of the
-    generation tasks. Ranking tasks have no mean.
+    Each task has one. A mean of exact_match,strict-match replaces the measures of the benchmarks' tasks of its variant,
+    even if some models have no mean. Otherwise, a model without all tasks would change the verdicts on the others.
     """
     of_means = [row for row in means if (row.metric, row.filter) == ("exact_match", STRICT)]
-    all_have_it = {entry.model for entry in entries} <= {row.model for row in of_means}
-    if all_have_it:
-        rows = [row for row in rows if row.filter == RANKING]
+    variants = {variant_of_mean(row.task) for row in of_means}
     benchmarks = {entry.task: entry.benchmark for entry in entries}
     found: dict[str, tuple[str, str, str]] = {}
     for row in rows:
+        known = benchmark_of_task(row.task)
+        if known and "_".join(known[1]) in variants:
+            continue
         metric, benchmark = METRICS[row.metric], benchmarks[row.task]
         is_primary = benchmark.name in metric.primary_for if benchmark else row.metric == "exact_match"
         if is_primary and row.filter == metric.filters[0]:
             found.setdefault(row.task, (row.task, row.metric, row.filter))
-    of_all = [(row.task, row.metric, row.filter) for row in of_means] if all_have_it else []
-    return list(dict.fromkeys([*of_all, *found.values()]))
+    return list(dict.fromkeys([*((row.task, row.metric, row.filter) for row in of_means), *found.values()]))
 
 
 def _baseline(name: str, entries: Sequence[Entry], published: Sequence[PublishedScore]) -> str:

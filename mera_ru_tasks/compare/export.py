@@ -27,7 +27,7 @@ def to_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "made_by": f"mera-ru-tasks {__version__}",
         "level": LEVEL,
-        "baseline": comparison.baseline,
+        "baseline": comparison.family.baseline,
         "models": [
             {
                 "label": model,
@@ -91,6 +91,7 @@ def _row(row: Row, primary: Collection[tuple[str, str, str]]) -> dict[str, Any]:
         "above_chance": row.above_chance,
         "group": row.group,
         "incomplete": [fragment(one, shared=True) for one in row.incomplete],
+        "baseline": row.baseline,
         "difference": _difference(row.pair),
         "judge": row.judge,
         "why_not": joined(row.why_not, shared=True),
@@ -164,13 +165,10 @@ def _lines(data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     for kind in ("means", "scores"):
         for row in data[kind]:
             line = {
-                name: row[name] for name in ("task", "metric", "filter", "model", "chance", "above_chance", "group")
+                name: row[name]
+                for name in ("task", "metric", "filter", "model", "chance", "above_chance", "group", "baseline")
             }
-            line |= {
-                "kind": "mean" if kind == "means" else "score",
-                **_score(row["score"]),
-                "baseline": data["baseline"],
-            }
+            line |= {"kind": "mean" if kind == "means" else "score", **_score(row["score"])}
             line |= {"incomplete": "; ".join(row["incomplete"]), **_csv_difference(row["difference"])}
             yield {**line, "note": "; ".join([row["why_not"]] if row["why_not"] else row["notes"])}
     for pair in data["pairs"]:

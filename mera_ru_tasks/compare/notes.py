@@ -53,6 +53,14 @@ def setting(name: object, ours: object, theirs: object) -> Issue:
     return note("setting", name=name, ours=ours, theirs=theirs)
 
 
+def exchanged(issue: Issue) -> Issue:
+    """Return a note with the values of the two models exchanged."""
+    values = dict(issue.values)
+    if "ours" in values:
+        values["ours"], values["theirs"] = values["theirs"], values["ours"]
+    return note(issue.code, str(issue.location), **values)
+
+
 def fragment(issue: Issue, language: str = ENGLISH, *, shared: bool = False) -> str:
     """Return a note's message in the given language, as a sentence fragment.
 

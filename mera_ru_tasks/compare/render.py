@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -119,16 +120,17 @@ def footnotes(comparison: Comparison) -> list[str]:
     found: dict[str, None] = {}
     for sign, about, attribute in (
         ("†", "", "incomplete"),
-        ("–", f" not compared with {comparison.baseline}", "why_not"),
-        ("*", f" against {comparison.baseline}", "notes"),
+        ("–", " not compared with {}", "why_not"),
+        ("*", " against {}", "notes"),
     ):
         # A mean repeats the reasons of its tasks, and often all models have the same ones.
-        models: dict[str, dict[str, None]] = {}
+        models: dict[tuple[str, str], dict[str, None]] = {}
         for row in shown:
             for reason in getattr(row, attribute):
-                models.setdefault(joined([reason], shared=True), {})[row.model] = None
-        for text, own in models.items():
-            found[f"{sign} {', '.join(own)}{about}: {text}."] = None
+                key = about.format(row.baseline), joined([reason], shared=True)
+                models.setdefault(key, {})[row.model] = None
+        for (other, text), own in models.items():
+            found[f"{sign} {', '.join(own)}{other}: {text}."] = None
     if comparison.family_note is not None and any(pair.family > 1 for pair in comparison.pairs):
         found[sentence(comparison.family_note)] = None
     if measures := [fragment(verdict.measure) for verdict in comparison.verdicts]:
@@ -143,14 +145,19 @@ def verdict_lines(comparison: Comparison, names: Mapping[str, str] | None = None
         comparison: the comparison.
         names: shorter names of the models.
     """
+    names = names or {}
     for verdict in comparison.verdicts:
         yield f"Verdict ({fragment(verdict.measure)}):"
         for one in verdict.sentences:
             values = tuple(
-                (name, names.get(value, value) if names and name in ("model", "other") else value)
+                (name, _shortened(value, names) if name in ("model", "other", "models") else value)
                 for name, value in one.values
             )
             yield f"  {sentence(replace(one, values=values), shared=True)}"
+
+
+def _shortened(models: Any, names: Mapping[str, str]) -> str:
+    return ", ".join(names.get(model, model) for model in str(models).split(", "))
 
 
 def _capitalized(text: str) -> str:
@@ -196,20 +203,20 @@ def _scores(comparison: Comparison, rows: Sequence[Row], heading: str, title: st
     if sum(bool(row.group) for row in rows) > 2:
         columns.append(("group", [row.group for row in rows]))
     split = len(columns)
-    if comparison.baseline is not None and len(rows) > 1:
-        columns += _differences(comparison, rows)
+    if len(rows) > 1:
+        columns += _differences(rows)
     notes = ["≈ not above the chance level"] if any(row.above_chance is False for row in rows) else []
     lines = [list(line) for line in zip(*(cells for _, cells in columns), strict=True)]
     names = [name for name, _ in columns]
     return Table(heading, title, names, 1, [lines], notes, split if split < len(columns) else None)
 
 
-def _differences(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
+def _differences(rows: Sequence[Row]) -> _Columns:
     names = ["diff.", "95% interval", "won", "lost", "p", "p (Holm)"]
     lines = []
     for row in rows:
         found = row.difference
-        if row.model == comparison.baseline:
+        if row.model == row.baseline:
             line = ["baseline", "", "", "", "", ""]
         elif found is None:
             line = ["–", "", "", "", "", ""]
@@ -221,7 +228,7 @@ def _differences(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
         lines.append(line)
     columns = [(name, list(cells)) for name, cells in zip(names, zip(*lines, strict=True), strict=True)]
     # A family of one comparison needs no correction.
-    return columns if any(pair.family > 1 for pair in comparison.pairs) else columns[:-1]
+    return columns if any(row.pair and row.pair.family > 1 for row in rows) else columns[:-1]
 
 
 def _by_part(comparison: Comparison, task: str, by: str, slices: Sequence[Slice]) -> Table:

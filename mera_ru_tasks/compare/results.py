@@ -20,7 +20,7 @@ from mera_ru_tasks.compare.comparability import (
     measure_differences,
 )
 from mera_ru_tasks.compare.load import Entry
-from mera_ru_tasks.compare.notes import note
+from mera_ru_tasks.compare.notes import exchanged, note
 from mera_ru_tasks.compare.select import MARK, PublishedScore
 from mera_ru_tasks.compare.stats import ONE_RUN, Difference, Estimate, RunVariance
 from mera_ru_tasks.compare.verdicts import mean_of
@@ -80,7 +80,9 @@ class Row:
         above_chance: True if the interval of the score lies above the chance level. None without a chance level.
         group: the letters of the significance groups. Models that share a letter are not significantly different. Empty
             if the user chose a baseline, or if this model is not compared with each of the other models.
-        pair: the comparison with the baseline. None for the baseline itself and without a baseline.
+        baseline: the model with which the rows of this measure are compared: the one that the user chose, or the first
+            model that is compared with another. None for a single model.
+        pair: the comparison with the baseline. None for the baseline itself and for a single model.
     """
 
     task: str
@@ -93,6 +95,7 @@ class Row:
     judge: Mapping[str, Any] | None = None
     above_chance: bool | None = None
     group: str = ""
+    baseline: str | None = None
     pair: Pair | None = None
 
     @property
@@ -121,24 +124,22 @@ class Family:
     """The pairs of models to compare, and the rules of the comparison.
 
     Attributes:
-        baseline: the model with which the other models are compared.
-        chosen: True if the user chose the baseline. Only pairs with the baseline are then compared. Otherwise, all
-            pairs are compared.
+        baseline: the model that the user chose as the baseline, or None. With a baseline, only pairs with it are
+            compared. Otherwise, all pairs are compared.
         across_settings: True to compare the common documents of runs that have different settings.
         margin: the equivalence margin (see `compare.compare_runs`), or None for no margin.
     """
 
-    baseline: str | None
-    chosen: bool
+    baseline: str | None = None
     across_settings: bool = False
     margin: float | None = None
 
     def pairs(self, models: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield the pairs of models to compare. The second model of each pair is the one to compare with."""
-        if self.chosen:
-            yield from ((model, self.baseline) for model in models if self.baseline and model != self.baseline)
-        else:
+        if self.baseline is None:
             yield from ((second, first) for first, second in itertools.combinations(models, 2))
+        else:
+            yield from ((model, self.baseline) for model in models if model != self.baseline)
 
 
 @dataclass(frozen=True)
@@ -285,10 +286,7 @@ def task_results(
             block.append(row)
         block += _published_rows([one for one in published if one.measure == measure], block)
         scores = {row.model: row.score for row in block}
-        models = [row.model for row in block]
-        if family.chosen and family.baseline not in models:
-            models = [family.baseline or "", *models]
-        found = [_pair(task, measure, *names, compared, scores) for names in family.pairs(models)]
+        found = [_pair(task, measure, *names, compared, scores) for names in family.pairs([*scores])]
         done = conclude(block, found, family)
         rows += done.rows
         pairs += done.pairs
@@ -353,7 +351,7 @@ def _pair(
     ours, theirs = compared.values(model, measure), compared.values(other, measure)
     paired = _difference(ours, theirs, measure[0], runs)
     if paired is None:
-        return replace(pair, why_not=(note("no-common-score", baseline=other),))
+        return replace(pair, why_not=(note("no-common-score"),))
     about_measure = differing or tuple(judge_notes(entry, measure))
     part = _common_part(pair, paired.estimate.n, max(scores[model].n, scores[other].n))
     if not part and (entry.is_unverified(measure) or base.is_unverified(measure)):
@@ -384,18 +382,34 @@ def conclude(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Resu
         if pair.difference and pair.difference.p is not None:
             pair = replace(pair, p_holm=next(corrected), family=len(tested))
         finished.append(replace(pair, verdict=verdicts.verdict(pair, family.margin)))
-    groups = {} if family.chosen else _groups(rows, finished)
-    by_model = {pair.model: pair for pair in finished if pair.other == family.baseline}
+    groups = {} if family.baseline else _groups(rows, finished)
+    baseline = family.baseline or _first_compared(rows, finished)
+    with_baseline = {pair.model: pair for pair in finished if pair.other == baseline}
+    # Models before the baseline are not compared with it. Their pairs name them as the second model.
+    with_baseline |= {pair.other: _exchanged(pair) for pair in finished if pair.model == baseline}
     shown = [
         replace(
             row,
             above_chance=None if row.chance is None else row.score.low > row.chance,
             group=groups.get(row.model, ""),
-            pair=by_model.get(row.model),
+            baseline=baseline,
+            pair=with_baseline.get(row.model),
         )
         for row in rows
     ]
     return Results(shown, finished)
+
+
+def _first_compared(rows: Sequence[Row], pairs: Sequence[Pair]) -> str | None:
+    """Return the first model that is compared with another, so that a model without common documents is no baseline."""
+    compared = {model for pair in pairs if pair.difference for model in (pair.model, pair.other)}
+    models = [row.model for row in rows]
+    return next((model for model in models if model in compared), models[0] if len(models) > 1 else None)
+
+
+def _exchanged(pair: Pair) -> Pair:
+    """Return a pair that is not compared with its two models exchanged."""
+    return replace(pair, model=pair.other, other=pair.model, why_not=tuple(map(exchanged, pair.why_not)))
 
 
 def _groups(rows: Sequence[Row], pairs: Sequence[Pair]) -> Mapping[str, str]:
@@ -442,11 +456,8 @@ def mean_results(found: Results, family: Family) -> Results:
         }
         measure = (mean_of(group), metric, filter_name)
         block = [_mean_row(measure, model, own) for model, own in parts.items()]
-        wanted = family.pairs(
-            [*parts] if family.baseline in parts or not family.chosen else [family.baseline or "", *parts]
-        )
         means = []
-        for model, other in wanted:
+        for model, other in family.pairs([*parts]):
             keys = [(row.task, metric, filter_name, model, other) for row in parts[model]]
             means.append(_mean_pair(measure, model, other, [by_names.get(key) for key in keys]))
         done = conclude(block, means, family)

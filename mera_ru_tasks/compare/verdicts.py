@@ -40,7 +40,7 @@ class Verdict:
         metric: the metric.
         filter: the filter.
         measure: the name of the measure, as a fragment.
-        sentences: the verdicts on pairs of models, and notes on models that are not above the chance level.
+        sentences: the verdicts on pairs of models, and notes on models without this mean or not above the chance level.
     """
 
     task: str
@@ -143,7 +143,7 @@ def summarize(
     for measure in measures:
         own = [row for row in rows if (row.task, row.metric, row.filter) == measure]
         compared = [pair for pair in pairs if (pair.task, pair.metric, pair.filter) == measure]
-        sentences = [*_on_pairs(own, compared, family), *_on_chance(own)]
+        sentences = [*_on_pairs(own, compared, family), *_on_missing(measure, rows), *_on_chance(own)]
         if sentences:
             found.append(Verdict(*measure, measure_name(*measure), sentences))
     return found
@@ -176,11 +176,24 @@ def _on_pairs(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Ite
     sign = -1 if METRICS[rows[0].metric].higher_is_better else 1
     rank = {row.model: index for index, row in enumerate(sorted(rows, key=lambda row: sign * row.score.value))}
     shown = sorted(pairs, key=lambda pair: sorted(rank.get(model, len(rank)) for model in (pair.model, pair.other)))
-    if not family.chosen and len(rows) > _EVERY_PAIR:
+    if family.baseline is None and len(rows) > _EVERY_PAIR:
         shown = [pair for pair in shown if 0 in (rank.get(pair.model), rank.get(pair.other))]
     yield from (pair.verdict for pair in shown if pair.verdict)
     if len(shown) < len(pairs):
         yield note("see-groups", k=len(pairs))
+
+
+def _on_missing(measure: tuple[str, str, str], rows: Sequence[Row]) -> Iterator[Issue]:
+    """Yield notes on the models that have no mean, with the tasks that they lack. Single tasks have no such notes."""
+    name, *of = measure
+    tasks = next((tasks for group, tasks in averaged_groups().items() if mean_of(group) == name), ())
+    scored = {(row.model, row.task) for row in rows if [row.metric, row.filter] == of}
+    lacking: dict[str, list[str]] = {}
+    for model in dict.fromkeys(row.model for row in rows):
+        if missing := [task for task in tasks if (model, task) not in scored]:
+            lacking.setdefault(", ".join(missing), []).append(model)
+    for missing_tasks, models in lacking.items():
+        yield note("no-mean", models=", ".join(models), tasks=missing_tasks)
 
 
 def _on_chance(rows: Sequence[Row]) -> Iterator[Issue]:

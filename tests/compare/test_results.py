@@ -135,7 +135,7 @@ def test_the_newest_log_wins_and_the_choice_is_told(copied, mera_ru):
 
 @pytest.mark.parametrize("name", [STRONG, "strong-7b", "middle-1b", MIDDLE])
 def test_the_baseline_is_named_in_any_usual_way(results, name):
-    assert compare_runs([results], baseline=name).baseline.endswith(name.rpartition("/")[2])
+    assert compare_runs([results], baseline=name).family.baseline.endswith(name.rpartition("/")[2])
 
 
 def test_an_unknown_baseline_is_told_with_those_there_are(results, mera_ru):

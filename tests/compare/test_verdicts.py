@@ -8,11 +8,12 @@ import pytest
 
 from mera_ru_tasks.compare import verdicts
 from mera_ru_tasks.compare.compare import compare_runs
-from mera_ru_tasks.compare.notes import RUSSIAN, sentence
+from mera_ru_tasks.compare.export import to_data
+from mera_ru_tasks.compare.notes import RUSSIAN, joined, sentence
 from mera_ru_tasks.compare.results import Family, Pair, Row, conclude
 from mera_ru_tasks.compare.stats import mean_estimate, mean_of_differences, paired_difference
 from mera_ru_tasks.scoring.metrics import STRICT
-from tests.support.comparisons import MIDDLE, STRONG_LABEL, WEAK, log_file
+from tests.support.comparisons import MIDDLE, STRONG_LABEL, WEAK, log_file, skilled
 from tests.support.scripted import run
 
 MEASURE = ("task", "exact_match", STRICT)
@@ -25,7 +26,7 @@ def pair_of(won, lost, ties, metric="exact_match"):
 
 
 def concluded(pair, *others, margin=None):
-    family = Family("org/b", True, margin=margin)
+    family = Family("org/b", margin=margin)
     return conclude([], [pair, *others], family).pairs[0]
 
 
@@ -110,7 +111,7 @@ def test_no_verdict_disagrees_with_its_interval_on_random_data():
         skills = rng.random((10, 3)) * rng.choice([0.05, 0.3, 1.0])
         data = [(rng.random(size) < skills[:, task, None]) * 1.0 for task, size in enumerate(sizes)]
         models = [f"m{place}" for place in range(10)]
-        family = Family("m0", bool(number % 2), margin=0.05 if number % 3 else None)
+        family = Family("m0" if number % 2 else None, margin=0.05 if number % 3 else None)
         parts: dict = {}
         for names in family.pairs(models):
             first, second = (models.index(name) for name in names)
@@ -147,7 +148,7 @@ def check(pair, groups, family):
     if significant:
         ahead = pair.model if found.estimate.value > 0 else pair.other
         assert dict(pair.verdict.values)["model"] == ahead
-    if family.chosen:
+    if family.baseline:
         assert set(groups.values()) == {""}
     else:
         assert bool(set(groups[pair.model]) & set(groups[pair.other])) == (not significant)
@@ -165,6 +166,54 @@ def test_without_a_baseline_all_pairs_are_compared_and_groups_appear(results):
     assert groups == {STRONG_LABEL: "a", MIDDLE: "b", WEAK: "c"}
     [verdict] = comparison.verdicts
     assert [one.code for one in verdict.sentences] == [verdicts.BETTER] * 3
+
+
+def numbers_of(comparison, models):
+    """Return all rows, differences and verdicts of some models. Holm's correction depends on the other models."""
+    data = to_data(comparison)
+    rows = [row for row in (*data["means"], *data["scores"]) if row["model"] in models]
+    pairs = [pair for pair in data["pairs"] if {pair["model"], pair["other"]} <= models]
+    sentences = [one for verdict in data["verdicts"] for one in verdict["sentences"]]
+    for one in (*rows, *pairs):
+        one.pop("group", None)
+        one.pop("verdict", None)
+        one.pop("sentence", None)
+        if one["difference"]:
+            one["difference"] = {**one["difference"], "p_holm": None, "comparisons": None}
+    return rows, pairs, sentences
+
+
+@pytest.mark.parametrize(
+    ("tasks", "settings", "codes"),
+    [
+        (["enantiosemy_sample"], {}, {"no-mean": "riddles_sample, russian_regions_sample"}),
+        (["riddles_open_sample"], {}, {"no-mean": "enantiosemy_sample, riddles_sample, russian_regions_sample"}),
+        (["riddles_sample_prefill"], {}, {"no-mean": "enantiosemy_sample, riddles_sample, russian_regions_sample"}),
+        # This model has a mean, but over other documents.
+        (["mera_ru_sample"], {"limit": 12}, {verdicts.NOT_COMPARED: None}),
+    ],
+)
+def test_a_model_that_cannot_be_compared_changes_nothing_for_the_others(results, tmp_path, tasks, settings, codes):
+    run(tmp_path / "third", tasks, skilled(0.4), model="aaa/third", **settings)
+    others = {WEAK, MIDDLE, STRONG_LABEL}
+    before, after = compare_runs([results]), compare_runs([tmp_path / "third", results])
+    (*numbers, sentences), (*same_numbers, more) = numbers_of(before, others), numbers_of(after, others)
+    assert same_numbers == numbers
+    assert all(one in more for one in sentences)
+    about_third = [one for one in after.verdicts[0].sentences if "aaa/third" in dict(one.values).values()]
+    assert {one.code: dict(one.values).get("tasks") for one in about_third} == codes
+    assert {row.baseline for row in after.means} == {before.means[0].baseline}
+    third = [row for row in after.means if row.model == "aaa/third"]
+    assert all(row.why_not and row.pair.other == row.baseline for row in third)
+
+
+def test_a_model_before_the_baseline_is_not_compared_with_it_for_its_own_reasons(results, tmp_path):
+    run(tmp_path / "third", ["riddles_sample"], skilled(0.4), model="aaa/third", limit=12)
+    logs = [log_file(results, model, "riddles_sample") for model in (WEAK, MIDDLE)]
+    rows = [row for row in compare_runs([tmp_path / "third", *logs]).rows if row.metric == "exact_match"]
+    assert {row.baseline for row in rows} == {WEAK}
+    [found] = {row.why_not for row in rows if row.model == "aaa/third"}
+    assert joined(found) == "the documents: 12 (--limit 12) against 60, 12 in common"
 
 
 def test_with_a_baseline_the_others_are_compared_with_it(results):

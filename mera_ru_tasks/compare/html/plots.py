@@ -45,6 +45,7 @@ class Figure:
         rows: the models and their estimates, starting with the best model of the measure.
         reference: the position of the dashed line, which is the chance level or 0. None for no line.
         axis: the ends of the axis.
+        baseline: the model from which the differences are taken. Empty for other kinds.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class Figure:
     rows: Sequence[tuple[str, Estimate]]
     reference: float | None
     axis: tuple[float, float]
+    baseline: str = ""
 
 
 def figures(comparison: Comparison) -> list[Figure]:
@@ -85,7 +87,7 @@ def _of_scores(comparison: Comparison) -> Iterator[Figure]:
         yield Figure(SCORES, *measure, "", "", scores, chance, _axis([scores], chance, 0.0 if bounded else None))
         if differences := [(row.model, row.difference.estimate) for row in own if row.difference]:
             axis = _axis([differences], 0.0, -1.0 if bounded else None)
-            yield Figure(DIFFERENCE, *measure, "", "", differences, 0.0, axis)
+            yield Figure(DIFFERENCE, *measure, "", "", differences, 0.0, axis, own[0].baseline or "")
 
 
 def _of_parts(comparison: Comparison) -> Iterator[Figure]:
@@ -158,7 +160,7 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     colours = {model: COLOURS[number % len(COLOURS)] for number, model in enumerate(comparison.models)}
     for name, panels in plots.items():
-        titles = [_title(panel, comparison.baseline) for panel in panels]
+        titles = [_title(panel) for panel in panels]
         _draw(panels, titles, colours, [folder / f"{name}.{ending}" for ending in FORMATS])
     return files
 
@@ -173,11 +175,11 @@ def _file_name(figure: Figure) -> str:
     return "_".join(re.sub(r"[^\w.-]+", "-", part) for part in parts[figure.kind] if part)
 
 
-def _title(figure: Figure, baseline: str | None) -> str:
+def _title(figure: Figure) -> str:
     if figure.kind == SCORES:
         return f"{figure.task}: {figure.metric}, {figure.filter}"
     if figure.kind == DIFFERENCE:
-        return f"difference against {baseline}"
+        return f"difference against {figure.baseline}"
     if figure.kind == PART:
         return f"{figure.by.replace('_', ' ')} {figure.part} (n = {figure.rows[0][1].n})"
     title = "flexible − strict" if figure.by == breakdowns.FORMAT else f"open − closed, {figure.filter}"

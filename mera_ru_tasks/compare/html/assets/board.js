@@ -48,7 +48,7 @@ class Footnotes {
   }
 
   lines() {
-    const common = this.common.length ? [translate("common_note", { baseline: data.baseline, notes: this.common.map(told).join("; ") })] : [];
+    const common = this.common.length ? [translate("common_note", { notes: this.common.map(told).join("; ") })] : [];
     return [...[...this.signs].map(([text, sign]) => `${sign} ${text}`), ...common];
   }
 }
@@ -69,7 +69,6 @@ function renderBoard() {
   const head = element("tr", {}, element("th", { scope: "col" }, translate("model")), ...tasks.map((task) => boardHead(task, rows)));
   const lines = order().filter((model) => rows.some((row) => row.model === model)).map((model) => {
     const name = element("th", { scope: "row", class: "text" }, dot(model), model);
-    if (model === data.baseline) name.append(element("span", { class: "tag" }, translate("baseline")));
     return element("tr", {}, name, ...tasks.map((task) => boardCell(rows.find((row) => row.model === model && row.task === task), task, footnotes)));
   });
   byId("board").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
@@ -78,7 +77,7 @@ function renderBoard() {
   if (rows.some((row) => row.difference && row.difference.comparisons > 1)) notes.push(told(data.family));
   if (rows.some((row) => row.group)) notes.push(translate("groups_note"));
   byId("board-notes").replaceChildren(...notes.map((text) => element("li", {}, text)));
-  byId("about").textContent = data.baseline === null ? translate("about_one") : translate("about", { baseline: data.baseline });
+  byId("about").textContent = translate(data.models.length < 2 ? "about_one" : "about");
 }
 
 function boardHead(task, rows) {
@@ -107,7 +106,8 @@ function boardCell(row, task, footnotes) {
     element("b", {}, fixed(row.score.value)), row.group ? element("sup", {}, row.group) : null,
     element("small", {}, interval(row.score), footnotes.mark(row.incomplete)));
   if (row.above_chance === false) cell.append(element("small", { class: "bad" }, translate("not_above_chance")));
-  if (row.difference) cell.append(differenceLine(row.difference, row.higher_is_better, footnotes.mark(row.notes)));
+  if (row.model === row.baseline) cell.append(element("small", {}, translate("baseline")));
+  else if (row.difference) cell.append(differenceLine(row.difference, row.higher_is_better, footnotes.mark(row.notes)));
   else if (row.why_not) cell.append(element("small", {}, translate("not_compared"), footnotes.mark([row.why_not])));
   return cell;
 }
@@ -183,7 +183,7 @@ function renderIntervals() {
     const difference = chosen.find((one) => one.kind === "difference" && one.task === figure.task);
     if (difference) {
       const marks = noted(figure.task);
-      const about = translate("difference", { model: data.baseline });
+      const about = translate("difference", { model: difference.baseline });
       const label = (row) => [row.model + (marks.has(row.model) ? ` (${translate("with_note")})` : ""), signed(row.value)];
       content.push(element("small", { class: "second" }, about), intervalPlot(difference, about, label));
     }
@@ -202,11 +202,11 @@ function renderNumbers() {
     ["task", (row) => taskName(row.task)], ["metric", (row) => row.metric], ["filter", (row) => row.filter], ["model", (row) => row.model],
     ["score", (row) => row.score.value, (value) => fixed(value)], ["interval", (row) => row.score.low, (low, row) => interval(row.score)],
     ["n", (row) => row.score.n, counted], ["chance_level", (row) => row.chance, (value) => fixed(value)],
-    ["difference_short", (row) => (row.difference ? row.difference.value : null), (value, row) => (value === null ? (row.why_not ? translate("not_compared") : "") : signed(value))],
+    ["difference_short", (row) => (row.difference ? row.difference.value : null), (value, row) => (value !== null ? signed(value) : row.model === row.baseline ? translate("baseline") : row.why_not ? translate("not_compared") : "")],
     ["interval", (row) => (row.difference ? row.difference.low : null), (low, row) => (row.difference ? interval(row.difference) : "")],
     ["p", (row) => (row.difference ? row.difference.p : null), (value) => (value === null ? "" : probability(value).replace("= ", ""))],
     ["holm", (row) => (row.difference ? row.difference.p_holm : null), (value) => (value === null ? "" : probability(value).replace("= ", ""))],
-  ].slice(0, data.baseline === null ? 8 : 12);
+  ].slice(0, data.models.length < 2 ? 8 : 12);
   const { column, down } = numbersOrder;
   // By default, rows are sorted by measure, and within a measure from the best model to the worst.
   const measureOf = (row) => JSON.stringify([row.task, row.metric, row.filter]);
@@ -232,5 +232,5 @@ function renderNumbers() {
   const lines = rows.map((row) => element("tr", {}, ...columns.map(([, value, show]) =>
     element("td", show ? {} : { class: "text" }, show ? show(value(row), row) : value(row)))));
   byId("numbers").replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines)));
-  byId("numbers-about").textContent = data.baseline === null ? "" : translate("numbers_about", { model: data.baseline });
+  byId("numbers-about").textContent = data.models.length < 2 ? "" : translate("numbers_about");
 }

@@ -37,13 +37,18 @@ const formats = {};
 
 function fixed(value, digits = 3) {
   if (value === null || value === undefined) return "–";
-  const format = (formats[page.language + digits] ??= new Intl.NumberFormat(page.language, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  return localized(value, digits, "negative");
+}
+
+// A number that rounds to 0 has no sign.
+function localized(value, digits, signDisplay) {
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay };
+  const format = (formats[page.language + digits + signDisplay] ??= new Intl.NumberFormat(page.language, options));
   return format.format(value).replace("-", "−");
 }
 
 const counted = (number) => number.toLocaleString(page.language);
-// A difference that rounds to 0 has no sign.
-const signed = (value) => (Number(value.toFixed(3)) ? (value < 0 ? "" : "+") + fixed(value) : fixed(0));
+const signed = (value) => localized(value, 3, "exceptZero");
 // Where the decimal sign is a comma, a comma cannot separate two numbers, too.
 const interval = (estimate) => `[${fixed(estimate.low)}${page.language === "ru" ? ";" : ","} ${fixed(estimate.high)}]`;
 const probability = (value) => (value < 0.001 ? "< " + fixed(0.001) : "= " + fixed(value));

@@ -59,8 +59,8 @@ class Table:
 
 
 def number(value: float | None) -> str:
-    """Format a score with three decimals."""
-    return "–" if value is None else f"{value:.3f}"
+    """Format a score with three decimals; a score that rounds to 0 has no sign."""
+    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
 def signed(value: float) -> str:

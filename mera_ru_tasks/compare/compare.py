@@ -102,8 +102,8 @@ def compare_runs(
     scores = read_published(published, found_tasks)
     labels = list(dict.fromkeys([*(entry.model for entry in loaded.entries), *(one.model for one in scores)]))
     base = _baseline(baseline, loaded.entries, scores) if baseline else None
-    whole = _with_all_tasks(loaded.entries)
-    models = sorted(labels, key=lambda label: (label != base, label not in whole))
+    complete = _with_all_tasks(loaded.entries)
+    models = sorted(labels, key=lambda label: (label != base, label not in complete))
     entries = sorted(loaded.entries, key=lambda entry: models.index(entry.model))
     tasks = sorted(found_tasks, key=_task_order)
     family = Family(base, across_settings, margin)

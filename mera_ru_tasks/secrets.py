@@ -7,7 +7,9 @@ for secrets.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -114,6 +116,17 @@ def _replaced(value: Any, secrets: list[str]) -> Any:
 def hidden(text: str) -> str:
     """Return a text with its secrets replaced."""
     return str(without(text, secrets_in(text)))
+
+
+def without_tokens(text: str) -> str:
+    """Return a text without the tokens of common services, for messages that name files, folders and models."""
+    return _TOKEN.sub(HIDDEN, text) if any(prefix in text for prefix in _PREFIXES) else text
+
+
+def without_own_secrets(text: str) -> str:
+    """Return a text, such as a traceback, without the secrets in this process's environment and arguments."""
+    named = {value for name, value in os.environ.items() if is_secret_name(name) and len(value) >= SHORTEST_KEY}
+    return hidden(str(without(text, named | set(secrets_in(sys.argv)))))
 
 
 def fingerprint(text: str) -> str:

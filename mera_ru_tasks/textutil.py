@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mera_ru_tasks.secrets import hidden
+from mera_ru_tasks.secrets import hidden, without_tokens
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,8 +91,8 @@ def encodable(text: str) -> str:
 
 
 def printable(text: object) -> str:
-    """Escape control characters except line feeds and tabs, and also bidirectional overrides and lone surrogates."""
-    return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], str(text))
+    """Hide tokens, and escape control characters except line feeds and tabs, overrides and lone surrogates."""
+    return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], without_tokens(str(text)))
 
 
 def in_json(text: str) -> str:

@@ -84,3 +84,29 @@ def run_with(arguments: str) -> Run:
         config = results["config"]
 
     return Known.__new__(Known)
+
+
+@pytest.mark.parametrize("command", ["score", "judge", "run"])
+def test_a_crash_shows_no_secret(command, mera_ru, monkeypatch, tmp_path):
+    variables = {"LM_EVAL_JUDGE_API_KEY": f"own-{VALUE}", "HF_TOKEN": f"other-{VALUE}"}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LM_EVAL_JUDGE_API_BASE", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LM_EVAL_JUDGE_MODEL", "x")
+
+    def crash(*arguments, **options):
+        raise RuntimeError(f"{variables}, model-{VALUE}, sk-{VALUE}")
+
+    for name in ("mera_ru_tasks.logs.rescore.our_logs", "mera_ru_tasks.harness.patches.run_lm_eval"):
+        monkeypatch.setattr(name, crash)
+    arguments = ["--tasks", "x", "--model_args", f"api_key=model-{VALUE}"] if command == "run" else [tmp_path]
+    outcome = mera_ru(command, *arguments)
+    assert outcome.status == 1 and "RuntimeError" in outcome.err and "in crash" in outcome.err
+    shown = outcome.out + outcome.err
+    assert not any(secret in shown for secret in (*variables.values(), f"sk-{VALUE}"))
+    assert command != "run" or f"model-{VALUE}" not in shown
+
+
+def test_a_folder_named_like_a_token_is_not_printed(mera_ru, tmp_path):
+    outcome = mera_ru("score", tmp_path / f"sk-{VALUE}")
+    assert outcome.status == 1 and "HIDDEN does not exist" in outcome.err and VALUE not in outcome.err

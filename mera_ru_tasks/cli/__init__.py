@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ from mera_ru_tasks import __version__
 from mera_ru_tasks.cli import compare, data, rescore, submit, tasks
 from mera_ru_tasks.issues import MeraRuError
 from mera_ru_tasks.paths import explain_full_disk
+from mera_ru_tasks.secrets import without_own_secrets
 from mera_ru_tasks.textutil import printable
 
 app = typer.Typer(
@@ -75,10 +77,18 @@ def main() -> None:
         if message := explain_full_disk(error):
             _fail(message)
         if error.filename is None:
-            raise
+            _crash()
         _fail(f"{error.filename}: {error.strerror}.")
+    except Exception:
+        _crash()
 
 
 def _fail(message: str) -> None:
     print(f"Error: {printable(message)}", file=sys.stderr)
+    raise SystemExit(1) from None
+
+
+def _crash() -> None:
+    """Print the traceback as Python does, but without secrets, since users paste it into reports of faults."""
+    print(printable(without_own_secrets(traceback.format_exc())), end="", file=sys.stderr)
     raise SystemExit(1) from None

@@ -192,6 +192,8 @@ _QUOTE = re.compile("[«»‹›„“”‟″〝〞「」『』]")
 _FENCE = re.compile(r"^ *```[A-Za-z]* *$", re.MULTILINE)
 _STAR_BULLET = re.compile(r"^[ >]*[*+](?= )", re.MULTILINE)
 _LINE_MARKUP = re.compile(r"^[ >]*(?:#{1,6}(?= )|>+) *", re.MULTILINE)
+# The next field of a JSON object on one line.
+_NEXT_KEY = re.compile(r',\s*(?="[^"\n]{1,40}"\s*:)')
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _EMPHASIS = re.compile(r"[*`]+|~~")
 _CHECKED, _UNCHECKED = re.compile(r"\[[xXхХ]\](?= )"), re.compile(r"(?<=- )\[ \](?= )")
@@ -218,7 +220,7 @@ def _without_markup(piece: str) -> str:
     piece = _LINE_END.sub("\n", without_stress(piece))
     piece = _without_middle(unicodedata.normalize("NFKC", piece))  # NFKC may turn one character into eighteen
     piece = _TAG.sub("", _SPECIAL_TOKEN.sub("\n", piece))
-    piece = _STRUCK.sub("", _LATEX.sub(" ", piece))
+    piece = _STRUCK.sub("", _LATEX.sub(" ", _NEXT_KEY.sub("\n", piece)))
     piece = _CHECKED.sub("✅", _UNCHECKED.sub("❌", _INVISIBLE.sub("", piece)))
     piece = _SPACES.sub(" ", _SPACE.sub(" ", piece))
     piece = _LINE_MARKUP.sub("", _STAR_BULLET.sub("-", _FENCE.sub("", piece)))

@@ -117,7 +117,7 @@ def plural(number: int, one: str, many: str) -> str:
 
 @functools.cache
 def warn_once(text: str) -> None:
-    """Log a warning only once in a process, because several tasks and filters may cause the same one."""
+    """Log a warning only once in a run, because several tasks and filters may cause the same one."""
     logger.warning("%s", text)
 
 

@@ -228,6 +228,8 @@ class MeraTask(ConfigurableTask):  # type: ignore[misc]
         """Return the settings to write to the results file, with a digest of this process's answers and scores."""
         if self._scored and self.OUTPUT_TYPE == "generate_until":
             self._record(ANSWERS, self._answers.hexdigest())
+        # lm-eval asks for the settings at the end of a run. A later run in the same notebook warns again.
+        warn_once.cache_clear()
         dumped = dict(super().dump_config())
         # lm-eval would write a function as its address in memory. The task's own setting says which function it is.
         shots = dumped.get("fewshot_config") or {}

@@ -1,6 +1,6 @@
 """Simulate how often the intervals of paired differences cover the true value, and how often their tests reject.
 
-`python -m benchmarks.interval_coverage` prints the table in the docs, from 10,000 simulated evaluations for each cell.
+`python -m benchmarks.interval_coverage` prints the table in SIMULATIONS.md, from 10,000 evaluations for each cell.
 
 Two models answer the same documents. Score and luck decide whether an answer is correct. On half of the documents, both
 models have the same luck. Within a cluster, documents share luck, so that the luck of two documents has the correlation

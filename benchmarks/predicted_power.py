@@ -1,7 +1,7 @@
 """Compare the power that `mera-ru power` predicts with that of simulated evaluations.
 
-`python -m benchmarks.predicted_power` prints the table in the docs, from 10,000 simulated evaluations for each row. In
-each evaluation, every document is drawn and compared by the test that `mera-ru compare` uses.
+`python -m benchmarks.predicted_power` prints the table in SIMULATIONS.md, from 10,000 simulated evaluations for each
+row. In each evaluation, every document is drawn and compared by the test that `mera-ru compare` uses.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from mera_ru_tasks.compare.breakdowns import Slice, Spread
 from mera_ru_tasks.compare.compare import Comparison
 from mera_ru_tasks.compare.notes import fragment, joined, note, sentence
 from mera_ru_tasks.compare.results import Row
-from mera_ru_tasks.compare.stats import Estimate
+from mera_ru_tasks.compare.stats import FEWEST_CLUSTERS, Estimate
 from mera_ru_tasks.compare.verdicts import column_name, p_value, variant_of_mean
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.textutil import cell, console, echo, printable
@@ -70,7 +70,9 @@ def signed(value: float) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """Format an interval in brackets."""
+    """Format an interval in brackets. Without an interval, return a dash."""
+    if estimate.low is None:
+        return number(None)
     return f"[{number(estimate.low)}, {number(estimate.high)}]".replace("-", "−")
 
 
@@ -206,6 +208,8 @@ def _scores(comparison: Comparison, rows: Sequence[Row], heading: str, title: st
     if len(rows) > 1:
         columns += _differences(rows)
     notes = ["≈ not above the chance level"] if any(row.above_chance is False for row in rows) else []
+    if any(row.score.low is None for row in rows):
+        notes.append(f"no interval: fewer than {FEWEST_CLUSTERS} independent documents or groups in a task")
     lines = [list(line) for line in zip(*(cells for _, cells in columns), strict=True)]
     names = [name for name, _ in columns]
     return Table(heading, title, names, 1, [lines], notes, split if split < len(columns) else None)

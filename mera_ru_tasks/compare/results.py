@@ -77,7 +77,8 @@ class Row:
         chance: the chance level, or None if the metric has no chance level.
         incomplete: notes on unscored documents and on a possibly incomplete log.
         judge: the judge that gave the score (see `judge.config.identity`), or None if no judge is known.
-        above_chance: True if the interval of the score lies above the chance level. None without a chance level.
+        above_chance: True if the interval of the score lies above the chance level. None without a chance level or an
+            interval.
         group: the letters of the significance groups. Models that share a letter are not significantly different. Empty
             if the user chose a baseline, or if this model is not compared with each of the other models.
         baseline: the model with which the rows of this measure are compared: the one that the user chose, or the first
@@ -390,7 +391,7 @@ def conclude(rows: Sequence[Row], pairs: Sequence[Pair], family: Family) -> Resu
     shown = [
         replace(
             row,
-            above_chance=None if row.chance is None else row.score.low > row.chance,
+            above_chance=None if row.chance is None or row.score.low is None else row.score.low > row.chance,
             group=groups.get(row.model, ""),
             baseline=baseline,
             pair=with_baseline.get(row.model),

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ ALPHA = 1 - LEVEL
 # The power at which a difference counts as detectable.
 POWER = 0.8
 
-# With fewer clusters or independent documents, intervals are unreliable. Comparisons then give counts, but no verdict.
+# With fewer clusters or independent documents, intervals are unreliable. An estimate then has none, and no verdict is
+# based on it.
 FEWEST_CLUSTERS = 10
 
 _Z = float(special.ndtri(0.5 + LEVEL / 2))
@@ -45,23 +46,29 @@ _SEED = 20_260_101
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate with its 95% interval.
+    """An estimate with its 95% interval. With fewer than `FEWEST_CLUSTERS` clusters, there is no interval.
 
     Attributes:
         value: the estimated mean or difference of means.
-        low: the lower end of the interval.
-        high: the upper end of the interval.
+        low: the lower end of the interval, or None without an interval.
+        high: the upper end of the interval, or None without an interval.
         n: the number of documents, or of groups for a group metric.
         clusters: the number of independent clusters of documents or groups.
         effective: the number of independent documents that would give the same precision, or None if not computed.
     """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
     clusters: int
     effective: float | None = None
+
+    def __post_init__(self) -> None:
+        """Remove the interval of an estimate from too few clusters."""
+        if self.clusters < FEWEST_CLUSTERS:
+            object.__setattr__(self, "low", None)
+            object.__setattr__(self, "high", None)
 
 
 @dataclass(frozen=True)
@@ -393,18 +400,20 @@ def unpaired_difference(score: Estimate, other: Estimate) -> Difference:
 
 
 def combine(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
-    """Estimate a weighted sum of independent estimates from their intervals (MOVER).
+    """Estimate a weighted sum of independent estimates from their intervals (MOVER). Each part needs an interval.
 
     Weights of 1 / T give the unweighted mean over T tasks. Weights of +1 and −1 give the difference of two independent
     scores, which is Newcombe's method for proportions.
     """
     value = sum(weight * part.value for part, weight in zip(parts, weights, strict=True))
+    n, clusters = sum(part.n for part in parts), sum(part.clusters for part in parts)
     down = up = 0.0
     for part, weight in zip(parts, weights, strict=True):
+        if part.low is None or part.high is None:
+            return Estimate(value, None, None, n, clusters)
         below, above = part.value - part.low, part.high - part.value
         down += (weight * (below if weight > 0 else above)) ** 2
         up += (weight * (above if weight > 0 else below)) ** 2
-    n, clusters = sum(part.n for part in parts), sum(part.clusters for part in parts)
     return Estimate(float(value), float(value - math.sqrt(down)), float(value + math.sqrt(up)), n, clusters)
 
 
@@ -423,7 +432,9 @@ def mean_of_differences(parts: Sequence[Difference]) -> Difference:
     half = quantile(df) * error
     n, clusters = sum(part.estimate.n for part in parts), sum(part.estimate.clusters for part in parts)
     estimate = Estimate(value, min(centre - half, value), max(centre + half, value), n, clusters)
-    p = None if any(part.p is None for part in parts) else p_value(centre / error, df) if error else float(centre == 0)
+    p: float | None = p_value(centre / error, df) if error else float(centre == 0)
+    if any(part.p is None for part in parts):
+        estimate, p = replace(estimate, low=None, high=None), None
     counts = [
         None if any(count is None for count in found) else sum(count or 0 for count in found)
         for found in ([part.won for part in parts], [part.lost for part in parts])

@@ -60,7 +60,8 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
     found = pair.difference
     if found is None:
         return note(NOT_COMPARED, model=pair.model, other=pair.other, reasons=pair.why_not)
-    if found.p is None or pair.p_holm is None:
+    low, high = found.estimate.low, found.estimate.high
+    if found.p is None or pair.p_holm is None or low is None or high is None:
         return note(
             TOO_FEW,
             model=pair.model,
@@ -73,7 +74,6 @@ def verdict(pair: Pair, margin: float | None = None) -> Issue:
     sign = 1 if METRICS[pair.metric].higher_is_better else -1
     ahead = found.estimate.value * sign >= 0
     model, other = (pair.model, pair.other) if ahead else (pair.other, pair.model)
-    low, high = found.estimate.low, found.estimate.high
     if found.estimate.value < 0:
         low, high = -high, -low
     size, *ends = amounts(pair.metric, abs(found.estimate.value), low, high)

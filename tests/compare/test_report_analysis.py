@@ -512,7 +512,7 @@ def test_axes_fit_the_data_and_the_plots_are_those_of_the_files(open_report, com
     page = open_report().page
     for figure in figures(comparison):
         low, high = figure.axis
-        ends = [end for _, estimate in figure.rows for end in (estimate.low, estimate.high)]
+        ends = [end for _, one in figure.rows for end in (one.low, one.value, one.high) if end is not None]
         assert low <= min(ends) and max(ends) <= high
         assert (
             high - low <= 1.1 * max(0.1, max([*ends, figure.reference or 0]) - min([*ends, figure.reference or 0]))

@@ -241,6 +241,18 @@ def test_a_score_that_is_not_above_chance_is_said(tmp_path):
     assert [one.code for one in comparison.verdicts[0].sentences] == ["not-above-chance"]
 
 
+@pytest.mark.parametrize(("limit", "codes"), [(9, []), (10, ["not-above-chance"])])
+def test_few_documents_have_a_score_and_no_verdict(tmp_path, mera_ru, limit, codes):
+    run(tmp_path, ["enantiosemy_sample"], lambda doc, prompt: "Не знаю.", model=WEAK, limit=limit)
+    data = json.loads(mera_ru("compare", tmp_path, "--format", "json").out)
+    assert [one["code"] for verdict in data["verdicts"] for one in verdict["sentences"]] == codes
+    [row] = [row for row in data["scores"] if (row["metric"], row["filter"]) == ("exact_match", STRICT)]
+    assert (row["score"]["value"], row["score"]["n"]) == (0, limit)
+    assert (row["score"]["low"] is None, row["above_chance"]) == ((False, False) if codes else (True, None))
+    for form in ("table", "csv", "markdown", "latex"):
+        assert mera_ru("compare", tmp_path, "--format", form).status == 0
+
+
 def test_a_model_that_is_not_compared_with_all_others_is_in_no_group(copied):
     log = log_file(copied, WEAK, "riddles_sample")
     log.write_text("".join(log.read_text(encoding="utf-8").splitlines(keepends=True)[:30]), encoding="utf-8")

@@ -125,8 +125,8 @@ def _axis(
     """Return the ends of an axis for intervals and the dashed line, between `least` (if not None) and 1."""
     estimates = [estimate for rows in plots for _, estimate in rows]
     lines = [] if reference is None else [reference]
-    low = min([*lines, *(min(one.low, one.value) for one in estimates)])
-    high = max([*lines, *(max(one.high, one.value) for one in estimates)])
+    ends = [end for one in estimates for end in (one.low, one.value, one.high) if end is not None]
+    low, high = min([*lines, *ends]), max([*lines, *ends])
     margin = max(0.04 * (high - low), (_SHORTEST - (high - low)) / 2)
     low, high = low - margin, high + margin
     return (low, high) if least is None else (max(low, least), min(high, 1.0))
@@ -221,7 +221,9 @@ def _label(name: str) -> str:
 def _draw_panel(panel: Figure, title: str, colours: dict[str, str], axis: Any) -> None:
     heights = range(len(panel.rows), 0, -1)
     for height, (model, estimate) in zip(heights, panel.rows, strict=True):
-        ends = [[max(0.0, estimate.value - estimate.low)], [max(0.0, estimate.high - estimate.value)]]
+        ends = None
+        if estimate.low is not None and estimate.high is not None:
+            ends = [[max(0.0, estimate.value - estimate.low)], [max(0.0, estimate.high - estimate.value)]]
         axis.errorbar([estimate.value], [height], xerr=ends, fmt="o", color=colours[model], markersize=5, linewidth=1.8)
     axis.set_yticks(list(heights), [_label(name) for name, _ in panel.rows])
     axis.set_ylim(0.4, len(panel.rows) + 0.6)

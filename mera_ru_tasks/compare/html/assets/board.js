@@ -143,7 +143,8 @@ function renderPairs() {
     const cells = [one ? fixed(one.score.value) : "–", other ? fixed(other.score.value) : "–"];
     if (pair.difference) {
       const flip = pair.model === a ? 1 : -1;
-      const ends = [flip * pair.difference.low, flip * pair.difference.high].sort((low, high) => low - high);
+      // An estimate from few documents has no interval.
+      const ends = [pair.difference.low, pair.difference.high].map((end) => (end === null ? null : flip * end)).sort((low, high) => low - high);
       const turned = { ...pair.difference, value: flip * pair.difference.value, low: ends[0], high: ends[1] };
       cells.push(differenceLine(turned, !one || one.higher_is_better), interval(turned));
     } else cells.push(translate("not_compared"), "");

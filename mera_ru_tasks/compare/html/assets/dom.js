@@ -50,7 +50,7 @@ function localized(value, digits, signDisplay) {
 const counted = (number) => number.toLocaleString(page.language);
 const signed = (value) => localized(value, 3, "exceptZero");
 // Where the decimal sign is a comma, a comma cannot separate two numbers, too.
-const interval = (estimate) => `[${fixed(estimate.low)}${page.language === "ru" ? ";" : ","} ${fixed(estimate.high)}]`;
+const interval = (estimate) => estimate.low === null ? "–" : `[${fixed(estimate.low)}${page.language === "ru" ? ";" : ","} ${fixed(estimate.high)}]`;
 const probability = (value) => (value < 0.001 ? "< " + fixed(0.001) : "= " + fixed(value));
 
 function shorten(text, most) {

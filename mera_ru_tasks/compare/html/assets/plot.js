@@ -31,8 +31,8 @@ function intervalPlot(figure, description, told) {
     group.append(drawing("title", {}, `${label}: ${fixed(row.value)} ${interval(row)}`));
     group.append(drawing("text", { x: 2, y: middle - 11 }, shorten(label, 42)));
     group.append(drawing("text", { class: "axis", x: WIDTH - 2, y: middle - 11, "text-anchor": "end" }, text));
-    const line = drawing("line", { x1: across(row.low), x2: across(row.high), y1: middle, y2: middle, "stroke-width": 2.5, "stroke-linecap": "round" });
-    line.style.stroke = colour(row.model);
+    const line = row.low === null ? "" : drawing("line", { x1: across(row.low), x2: across(row.high), y1: middle, y2: middle, "stroke-width": 2.5, "stroke-linecap": "round" });
+    if (line) line.style.stroke = colour(row.model);
     const point = drawing("circle", { cx: across(row.value), cy: middle, r: 4.5 });
     point.style.fill = colour(row.model);
     group.append(line, point);

@@ -50,14 +50,15 @@ demo: $(VENV)/demo
 	if [ -z "$$model" ]; then model="$$(folder gemma-3-270m)" || exit 1; fi; \
 	report=report.html; number=2; \
 	while [ -e "$$report" ]; do report="report-$$number.html"; number=$$((number + 1)); done; \
-	echo; echo "1 of 3: the baseline, a GPT-NeoX with random weights. It knows nothing."; \
+	echo; echo "1 of 3: the baseline, a GPT-NeoX with random weights. It knows nothing:"; \
+	echo "scores of 0 and warnings that no response contains an answer are expected here."; \
 	(export HF_HUB_OFFLINE=1; evaluate "$$baseline") || exit 1; \
 	echo "2 of 3: the model."; \
 	([ -n "$(MODEL)" ] || export HF_HUB_OFFLINE=1; evaluate "$$model") || exit 1; \
 	echo "3 of 3: the two compared. The table above is the model's; its rows are explained in docs/quickstart.md."; \
 	run mera-ru compare $(RESULTS) --baseline $(BASELINE) -o "$$report"; \
 	echo "Open $$report in a browser: it shows every prompt and response. lm-eval's logs are in $(RESULTS)/."; \
-	echo "Next: \`make demo LIMIT=1000\` runs all documents, \`make demo MODEL=…\` another model, \`mera-ru --help\` tells more."
+	echo "Next: \`make demo LIMIT=1000\` runs all documents, \`make demo MODEL=…\` another model. For \`mera-ru --help\`, first run \`source $(BIN)/activate\`."
 
 check: lint types quick
 
@@ -140,7 +141,7 @@ $(VENV)-3.%/dev: pyproject.toml constraints.txt | $(VENV)-3.%/pyvenv.cfg
 	@touch $@
 
 $(VENV)/demo $(VENV)/dev: $(VENV)/%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	@echo "Installing the extra '$*' into $(VENV); the first time takes a few minutes."
+	@echo "Installing the extra '$*' into $(VENV). The first time, this takes about 10 minutes; pip prints nothing meanwhile."
 	$(BIN)/pip $(PIP_INSTALL) --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 

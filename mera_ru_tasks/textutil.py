@@ -121,13 +121,22 @@ def warn_once(text: str) -> None:
     logger.warning("%s", text)
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that suggests the known names most similar to an unknown name, or lists all known names."""
+LIST_TASKS = "To list the tasks, run `mera-ru tasks`."
+
+
+def suggest(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a sentence that suggests the known names most similar to an unknown name.
+
+    Args:
+        name: the unknown name.
+        known: the known names.
+        otherwise: the sentence if no known name is similar. By default, it lists the known names.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
     if near:
         return f"Did you mean {' or '.join(map(repr, near))}?"
-    return f"Available: {', '.join(names)}."
+    return otherwise or f"Available: {', '.join(names)}."
 
 
 def echo(text: object) -> None:

@@ -97,9 +97,13 @@ def _pack(
 ) -> None:
     from mera_ru_tasks.issues import shortened
     from mera_ru_tasks.logs.find import find_logs
-    from mera_ru_tasks.submission import pack
+    from mera_ru_tasks.paths import open_regular
+    from mera_ru_tasks.submission import check, pack
     from mera_ru_tasks.submission.rules import INCOMPLETE_CODES
 
+    if into is not None:  # before the list of missing tasks
+        with open_regular(into) as stream:
+            check.open_archive(stream, str(into))
     draft = pack.prepare(find_logs(run), model=model, data=data, tasks=tasks)
     require_new(output)
     for part in draft.answers:

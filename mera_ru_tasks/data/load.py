@@ -30,7 +30,7 @@ from mera_ru_tasks.data.files import (
 from mera_ru_tasks.data.schema import check_rows, format_of, further_meta, tidy_rows
 from mera_ru_tasks.issues import DataError, Issue, errors
 from mera_ru_tasks.paths import expanded, sample_folder, task_names
-from mera_ru_tasks.textutil import plural, suggest
+from mera_ru_tasks.textutil import LIST_TASKS, plural, suggest
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -136,7 +136,7 @@ def find_source_by_name(name: str, data: str | Path | None = None) -> tuple[Sour
     elif known := benchmark_of_task(name):
         benchmark, variants = known
     else:
-        raise DataError(f"There is no benchmark or task {name!r}. {suggest(name, _names_with_data())}")
+        raise DataError(f"There is no benchmark or task {name!r}. {suggest(name, _names_with_data(), LIST_TASKS)}")
     return find_source(benchmark, sample_folder() if "sample" in variants else data), variants
 
 
@@ -164,7 +164,7 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
             if path.exists()
             else "is neither a folder nor the name of a benchmark or task"
         )
-        raise DataError(f"{target} {what}. {suggest(target, _names_with_data())}")
+        raise DataError(f"{target} {what}. {suggest(target, _names_with_data(), LIST_TASKS)}")
     named = [candidate for candidate in BENCHMARKS.values() if path.resolve().name.lower() in candidate.folders]
     if named:
         return [Source(named[0], path)]
@@ -280,10 +280,9 @@ def find_document(
     documents = [*splits[scored], *(doc for split, part in splits.items() if split != scored for doc in part)]
     found = documents[:1] if identity is None else [doc for doc in documents if doc["meta"]["id"] == identity]
     if not found:
-        known = [doc["meta"]["id"] for doc in documents]
-        raise DataError(
-            f"{source.location} has no document with id {identity}. Ids range from {min(known)} to {max(known)}."
-        )
+        ids = {split: [doc["meta"]["id"] for doc in part] for split, part in splits.items() if len(part)}
+        ranges = " and ".join(f"from {min(known)} to {max(known)} in {split}" for split, known in ids.items())
+        raise DataError(f"{source.location} has no document with id {identity}. Ids range {ranges}.")
     return found[0], variants
 
 

@@ -428,10 +428,12 @@ def _check_reference(reference: str, answer_format: AnswerFormat) -> Iterator[_V
     sample = "; ".join(answer_format.choices[: min(2, answer_format.max_choices)]) + (
         "; слово" if answer_format.with_phrase else ""
     )
-    hint = (
-        f"Write the letters as Cyrillic capitals ({known}), in alphabetical order and separated by `; `, as in "
-        f"`{sample}`."
-    )
+    if answer_format.max_choices > 1:
+        what = f"the letters as Cyrillic capitals ({known}), in alphabetical order and separated by `; `"
+    else:
+        phrase_too = ", `; ` and a phrase" if answer_format.with_phrase else ""
+        what = f"one Cyrillic capital letter ({known}){phrase_too}"
+    hint = f"Write {what}, as in `{sample}`."
     letters = [letter.upper() for letter in written]
     if unknown := [letter for letter in letters if letter not in answer_format.choices or len(letter) != 1]:
         latin = " (a Latin letter)" if re.search("[A-Za-z]", unknown[0]) else ""

@@ -9,8 +9,10 @@ were saved.
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import logging
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +20,7 @@ from pathlib import Path
 from mera_ru_tasks.harness import patches
 from mera_ru_tasks.issues import OutputError, TaskError
 from mera_ru_tasks.paths import read_task_file, task_names
-from mera_ru_tasks.textutil import suggest
+from mera_ru_tasks.textutil import LIST_TASKS, suggest
 
 DIFFERENCE = (
     "mera-ru run takes the same arguments as `lm_eval run`, with two differences:\n"
@@ -48,10 +50,34 @@ def run(arguments: Sequence[str], *, keep_samples: bool = True) -> None:
     except KeyboardInterrupt:
         print(_interrupted(arguments), file=sys.stderr)
         raise SystemExit(130) from None
-    except ValueError as error:
-        if not str(error).startswith(_NOT_FOUND):
-            raise
-        raise TaskError(_not_found(str(error).removeprefix(_NOT_FOUND).split(", "), arguments)) from error
+    except SystemExit as ended:
+        if ended.code == _USAGE_ERROR:
+            print(_how_to_call(arguments), file=sys.stderr)
+        raise
+    except (ValueError, FileNotFoundError) as error:
+        text = str(error)
+        if text.startswith(_NOT_FOUND):
+            raise TaskError(_not_found(text.removeprefix(_NOT_FOUND).split(", "), arguments)) from error
+        if text.startswith(_INVALID):
+            option = next((f"{name}: " for name, value in itertools.pairwise(arguments) if value and value in text), "")
+            raise TaskError(option + text) from error
+        raise
+
+
+# The status with which lm-eval's parser exits, and the messages that it raises with a traceback.
+_USAGE_ERROR = 2
+_INVALID = ("Invalid JSON: ", "Config file not found: ")
+
+
+def _how_to_call(arguments: Sequence[str]) -> str:
+    """Return what helps after a usage error. lm-eval's message names another command and suggests no option."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
+        patches.run_lm_eval(["run", "--help"])
+    options = set(re.findall(r"--\w+", text.getvalue()))
+    given = (argument.partition("=")[0] for argument in arguments if argument.startswith("--"))
+    near = [suggest(name, options) for name in given if options and name not in options]
+    return " ".join([*near[:1], "To list the options, run `mera-ru run --help`."])
 
 
 def _interrupted(arguments: Sequence[str]) -> str:
@@ -95,11 +121,12 @@ def _not_found(tasks: Sequence[str], arguments: Sequence[str]) -> str:
     """Return the message for tasks that lm-eval cannot find, with hints based on the arguments."""
     folders = [Path(folder) for folder in _values(arguments, "--include_path")]
     known = {*task_names(), *(name for folder in folders for name in _tasks_in(folder))}
-    text = f"{_NOT_FOUND}{', '.join(tasks)}. {suggest(tasks[0], known)} "
+    text = f"{_NOT_FOUND}{', '.join(tasks)}. "
     for folder in folders:
         if not folder.is_dir():
             text += f"The --include_path folder {folder} does not exist. "
-    return f"{text}`mera-ru run` does not know lm-eval's own tasks. To run them, use `lm_eval`."
+    text += suggest(tasks[0], known, LIST_TASKS)
+    return f"{text} `mera-ru run` does not know lm-eval's own tasks. To run them, use `lm_eval`."
 
 
 def _values(arguments: Sequence[str], option: str) -> list[str]:

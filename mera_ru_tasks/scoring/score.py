@@ -12,6 +12,7 @@ from typing import Any
 
 from mera_ru_tasks.data.benchmarks import AnswerFormat
 from mera_ru_tasks.data.schema import has_reference, split_reference
+from mera_ru_tasks.issues import DataError
 from mera_ru_tasks.scoring.extract import Extraction, extract_answer
 from mera_ru_tasks.scoring.metrics import NO_WHOLE_GROUP, group_part
 from mera_ru_tasks.scoring.normalize import fold
@@ -33,17 +34,33 @@ class Scores:
     flexible: Mapping[str, Any]
 
 
+_DOCUMENT = (
+    "Load it with `load_benchmark`, or write {'outputs': 'Б', 'answer_format': {'choices': 'АБВ', 'max_choices': 1}, "
+    "'meta': {'id': 1}}."
+)
+
+
 def score_response(doc: Mapping[str, Any], response: str, *, prefix: str = "") -> Scores:
     """Score one response with both filters, without lm-eval and without a judge.
 
     Args:
-        doc: a loaded document with at least `outputs`, `answer_format` and `meta`. The texts of options are read from
-            `inputs`.
+        doc: a document of `load_benchmark`, or a mapping with these fields: `outputs`, the reference, which is empty if
+            there is none; `answer_format`, with `choices` (the option letters), `max_choices` (the largest number of
+            letters in an answer) and `with_phrase` (True if a phrase follows the letter), or `{}` for a word or phrase;
+            `meta`, with at least `id`. Optional: `inputs`, with the texts of the options.
         response: the model's response.
         prefix: the end of the prompt, which the response continues. It is `Ответ:` for prefilled tasks, and `<think>`
             if the prompt opened a reasoning block (see `extract.opening_mark`). Otherwise it is empty.
+
+    Raises:
+        DataError: a field of `doc` is missing or invalid.
     """
-    extraction = extract_from(doc, response, prefix)
+    if missing := [name for name in ("outputs", "answer_format", "meta") if name not in doc]:
+        raise DataError(f"The document has no {' and no '.join(f'`{name}`' for name in missing)}. {_DOCUMENT}")
+    try:
+        extraction = extract_from(doc, response, prefix)
+    except TypeError as error:
+        raise DataError(f"The `answer_format` of the document is invalid. {_DOCUMENT}") from error
     flexible = score_flexible(doc, extraction.answer, extraction.visible)
     return Scores(extraction, score_strict(doc, response), flexible)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from mera_ru_tasks import score_response
+from mera_ru_tasks.issues import DataError
 from mera_ru_tasks.scoring.extract import extract_answer, opening_mark
 from tests.support.extraction_cases import ONE, PHRASE, SEVERAL, UNIT, document
 
@@ -72,3 +73,19 @@ def test_a_draft_in_reasoning_that_the_prompt_opened_is_no_answer():
     draft = score_response(doc, "Проверим. Ответ: Б", prefix="<think>")
     assert (draft.flexible["exact_match"], draft.extraction.code) == (0, "reasoning-open")
     assert score_response(doc, "Может, Г?</think>Ответ: Б", prefix="<think>").flexible["exact_match"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"answer_format": ...}, "answer_format"),
+        ({"outputs": ...}, "outputs"),
+        ({"meta": ...}, "meta"),
+        ({"answer_format": {"letters": "АБ"}}, "answer_format"),
+        ({"answer_format": None}, "answer_format"),
+    ],
+)
+def test_a_document_without_a_needed_field_is_refused_by_name(change, named):
+    doc = {name: value for name, value in {**document(ONE, "Б"), **change}.items() if value is not ...}
+    with pytest.raises(DataError, match=f"`{named}`"):
+        score_response(doc, "Ответ: Б")

@@ -221,6 +221,9 @@ def test_usage_and_missing_files(short, mera_ru, tmp_path):
     for text in ("", "x", "model,task,score\nalpha,riddles_sample,0.5\n" * 9):
         (tmp_path / "text.zip").write_text(text)
         assert "text.zip is not a zip archive" in mera_ru("submit", "--check", "text.zip").err
+    for name, words in (("nowhere.zip", "nowhere.zip: No such file"), ("text.zip", "text.zip is not a zip archive")):
+        refused = mera_ru("submit", short, "--into", name)
+        assert (refused.status, refused.out) == (1, "") and words in refused.err
     unwritable = mera_ru("submit", short, "-o", "no/such/folder.zip")
     assert unwritable.status == 1 and "no/such/folder.zip" in unwritable.err
 

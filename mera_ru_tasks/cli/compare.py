@@ -91,12 +91,19 @@ def compare(
         ),
     ] = None,
     plots: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder to save plots in, as PNG and SVG files.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder to save plots in, as PNG and SVG files: one plot for each primary measure and for the "
+            "strict exact match of each task. --all adds every metric and breakdown, which makes dozens of files.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Also show flexible-extract, every metric, and breakdowns by type and prompt."),
+        typer.Option(
+            "--all", help="Also show and plot flexible-extract, every metric, and breakdowns by type and prompt."
+        ),
     ] = False,
     margin: Annotated[
         float | None,
@@ -185,7 +192,7 @@ def compare(
     if plots is not None:
         from mera_ru_tasks.compare.html.plots import write_plots
 
-        number = len(write_plots(comparison, plots))
+        number = len(write_plots(comparison, plots, everything=everything))
         _note(f"Wrote {number} {plural(number, 'plot file', 'plot files')} to {plots}.")
 
 

@@ -92,9 +92,11 @@ def test_plots_are_written_as_png_and_svg(copied, mera_ru, tmp_path):
     logs = [log_file(copied, model, "riddles_sample") for model in (WEAK, MIDDLE)]
     outcome = mera_ru("compare", *logs, "--plots", tmp_path / "plots")
     assert outcome.status == 0, outcome.err
-    names = {file.name for file in (tmp_path / "plots").iterdir()}
-    assert "scores_riddles_sample_exact_match_strict-match.png" in names
-    assert "within_format_riddles_sample.svg" in names
+    main = {f"scores_riddles_sample_exact_match_strict-match.{ending}" for ending in ("png", "svg")}
+    assert {file.name for file in (tmp_path / "plots").iterdir()} == main
+    assert mera_ru("compare", *logs, "--plots", tmp_path / "all", "--all").status == 0
+    every = {file.name for file in (tmp_path / "all").iterdir()}
+    assert every > main | {"within_format_riddles_sample.svg", "scores_riddles_sample_answered_flexible-extract.png"}
     svg = (tmp_path / "plots" / "scores_riddles_sample_exact_match_strict-match.svg").read_text(encoding="utf-8")
     assert "$\\frac{1}{0}$ &lt;script" in svg
     again = mera_ru("compare", *logs, "--plots", tmp_path / "plots")

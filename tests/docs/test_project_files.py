@@ -34,6 +34,15 @@ def test_the_citation_is_valid_and_of_this_version() -> None:
     assert all(author.keys() & {"name", "family-names"} for author in citation["authors"])
 
 
+@pytest.mark.parametrize("page", ["docs/benchmarks.md", "docs/ru/benchmarks.md"])
+def test_one_section_has_all_citations(page: str) -> None:
+    section = text_of(REPOSITORY / page).rpartition("\n## ")[2]
+    readmes = sorted((REPOSITORY / "yaml_tasks").glob("*/README*.md"))
+    entries = {entry for path in readmes for entry in re.findall(r"^@misc\{.*?^\}", text_of(path), re.M | re.S)}
+    assert len(entries) == 3
+    assert all(entry in section for entry in entries)
+
+
 def test_the_changelog_tells_of_this_version() -> None:
     assert re.search(
         rf"^## {re.escape(__version__)} – (unreleased|\d{{4}}-\d\d-\d\d)$", text_of(REPOSITORY / "CHANGELOG.md"), re.M

@@ -15,7 +15,7 @@ from mera_ru_tasks.compare.results import ranking
 from mera_ru_tasks.compare.stats import Estimate
 from mera_ru_tasks.issues import RunError
 from mera_ru_tasks.paths import write_whole
-from mera_ru_tasks.scoring.metrics import METRICS
+from mera_ru_tasks.scoring.metrics import METRICS, STRICT
 from mera_ru_tasks.textutil import printable
 
 FORMATS = ("png", "svg")
@@ -142,8 +142,14 @@ def require_matplotlib() -> None:
         ) from error
 
 
-def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write every figure to `folder`. Create the folder if necessary, and never overwrite existing files.
+def write_plots(comparison: Comparison, folder: Path, *, everything: bool = False) -> list[Path]:
+    """Write the figures to `folder`. Create the folder if necessary, and never overwrite existing files.
+
+    Args:
+        comparison: the comparison.
+        folder: the folder of the files.
+        everything: True for every figure. By default, only the primary measures and each task's strict exact match are
+            drawn, because every metric and breakdown would make dozens of files.
 
     Returns:
         The files written. Each file contains the scores and differences of a measure, or all subsets of a task.
@@ -153,6 +159,10 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
     """
     plots: dict[str, list[Figure]] = {}
     for figure in figures(comparison):
+        measure = (figure.task, figure.metric, figure.filter)
+        is_main = measure in comparison.primary or measure[1:] == ("exact_match", STRICT)
+        if not everything and not (figure.kind in (SCORES, DIFFERENCE) and is_main):
+            continue
         plots.setdefault(_file_name(figure), []).append(figure)
     files = [folder / f"{name}.{ending}" for name in plots for ending in FORMATS]
     if there := [file for file in files if file.exists()]:

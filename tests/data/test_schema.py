@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from mera_ru_tasks.data.benchmarks import RIDDLES_CLOSED, Benchmark
+from mera_ru_tasks.data.benchmarks import ENANTIOSEMY, RIDDLES_CLOSED, RUSSIAN_REGIONS, Benchmark
 from mera_ru_tasks.data.lint import check_data
 from mera_ru_tasks.data.load import find_source, load
 from mera_ru_tasks.data.schema import RULES
 from mera_ru_tasks.issues import Issue, Location, errors
 from tests.support.broken_rows import BROKEN_ROWS, without, write_broken_row
 from tests.support.load import message
-from tests.support.rows import data_folder, riddle
+from tests.support.rows import data_folder, enantiosemy, region, riddle
 
 
 def error_of(root: Path, benchmark: Benchmark) -> Issue:
@@ -41,6 +41,15 @@ def test_each_rule_stops_a_run_or_warns(tmp_path: Path, benchmark: Benchmark, ro
     assert (issue.code, issue.severity, issue.location) == (
         code, RULES[code].severity, Location(file, 2, identity, field),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "row", "is_list"),
+    [(ENANTIOSEMY, enantiosemy(2, "Ж"), True), (RUSSIAN_REGIONS, region(2, "Ж"), False)],
+)
+def test_only_several_letters_need_an_order(tmp_path: Path, benchmark: Benchmark, row: Any, is_list: bool) -> None:
+    hint = error_of(write_broken_row(tmp_path, benchmark, row), benchmark).hint
+    assert ("order" in hint, "separated" in hint) == (is_list, is_list)
 
 
 def test_the_cases_cover_every_rule() -> None:

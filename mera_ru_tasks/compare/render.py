@@ -173,7 +173,9 @@ def _measures(comparison: Comparison, rows: Sequence[Row]) -> Iterator[Table]:
         task, metric, name = measure
         variant = variant_of_mean(task)
         heading = task if variant is None else f"Mean over the tasks{f' ({variant})' if variant else ''}"
-        title = " · ".join(filter(None, (fragment(column_name(metric, name)), _count(own), _common_chance(own))))
+        direction = "" if METRICS[metric].higher_is_better else "lower is better"
+        parts = (fragment(column_name(metric, name)), direction, _count(own), _common_chance(own))
+        title = " · ".join(filter(None, parts))
         yield _scores(comparison, own, heading, title)
 
 

@@ -14,7 +14,7 @@ from mera_ru_tasks.issues import Issue, RunError
 from mera_ru_tasks.logs.find import TaskLog, locate_logs, newest
 from mera_ru_tasks.logs.reader import Measure, is_our_log
 from mera_ru_tasks.logs.setting import differing, parse_arguments, setting_of, shots_of
-from mera_ru_tasks.paths import read_bounded
+from mera_ru_tasks.paths import averaged_groups, read_bounded
 from mera_ru_tasks.scoring.metrics import FLEXIBLE, METRICS, RANKING, STRICT
 from mera_ru_tasks.secrets import as_path, is_local, public_name
 from mera_ru_tasks.textutil import suggest
@@ -144,12 +144,14 @@ def _check_unique_names(names: Mapping[Path, str], logs: Iterable[TaskLog]) -> N
 
 
 def _several_settings(ours: Sequence[TaskLog], chosen: Sequence[TaskLog], labels: Mapping[str, str]) -> Iterator[Issue]:
-    """Warn about models whose runs used different settings."""
+    """Warn about models for which the tasks of a mean, or the runs of a task, used different settings."""
     for model in dict.fromkeys(log.run.model for log in chosen):
         known = [log for log in ours if log.run.model == model and log.run.results_file is not None]
-        taken = [log for log in known if log in chosen]
-        for code, logs in (("mixed-settings", taken), ("other-settings", known)):
-            if taken and (settings := _differing(logs)):
+        taken = {log.task: log for log in known if log in chosen}
+        means = [[taken[task] for task in tasks] for tasks in averaged_groups().values() if taken.keys() >= set(tasks)]
+        runs = [[log for log in known if log.task == task] for task in taken]
+        for code, parts in (("mixed-settings", means), ("other-settings", runs)):
+            if settings := dict.fromkeys(name for logs in parts for name in _differing(logs)):
                 yield note(code, labels[model], settings=", ".join(f"`{name}`" for name in settings))
                 break
 

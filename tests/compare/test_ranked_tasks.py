@@ -47,3 +47,10 @@ def test_a_better_ranker_wins_by_fewer_bits(tmp_path: Path, mera_ru: Command) ->
     assert bits["difference"]["value"] < 0 and bits["verdict"] == "better"
     assert (bits["difference"]["won"], bits["difference"]["lost"]) == (60, 0)
     assert found["problems"] == []
+    tables = mera_ru("compare", str(tmp_path / "logs"), "--all").out.splitlines()
+    heads = [line for line in tables if line.startswith(tuple(CHANCE))]
+    assert (
+        [line for line in heads if "lower is better" in line]
+        == [line for line in heads if line.startswith("bits_per_byte")]
+        != []
+    )

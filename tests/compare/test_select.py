@@ -61,12 +61,21 @@ def test_a_name_holds_where_a_folder_beside_it_has_the_log_too(checkpoints, mera
     assert scores(data)["best"] > scores(data)[MODEL]
 
 
-def test_tasks_under_several_settings_are_told(checkpoints, tmp_path, mera_ru):
+def test_the_tasks_of_a_mean_under_several_settings_are_reported(checkpoints, tmp_path, mera_ru):
     folder = shutil.copytree(checkpoints, tmp_path / "results")
     run(folder, ["enantiosemy_sample"], model=f"{MODEL},revision=step3000", num_fewshot=2)
+    assert "mixed-settings" not in {one.code for one in compare_runs([folder]).issues}, "two tasks have no mean"
+    run(folder, ["russian_regions_sample"], model=f"{MODEL},revision=step3000", num_fewshot=2)
     [mixed] = [one for one in compare_runs([folder]).issues if one.code == "mixed-settings"]
     assert (mixed.location, mixed.values) == (MODEL, (("settings", "`--model_args revision`, `--num_fewshot`"),))
     assert str(mixed) in mera_ru("compare", folder).err
+
+
+def test_tasks_outside_the_mean_may_have_other_settings(tmp_path):
+    tasks = ["enantiosemy_sample", "riddles_sample", "russian_regions_sample"]
+    run(tmp_path, tasks, model=MODEL, num_fewshot=1)
+    run(tmp_path, ["riddles_open_sample"], model=MODEL, num_fewshot=0)
+    assert not {"mixed-settings", "other-settings"} & {one.code for one in compare_runs([tmp_path]).issues}
 
 
 def test_where_and_how_fast_a_model_runs_is_no_setting(tmp_path, mera_ru):

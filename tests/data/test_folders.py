@@ -142,7 +142,7 @@ def test_a_lost_shard_is_an_error_and_not_a_smaller_test_set(tmp_path: Path, los
     write_shards(folder / "data", {"test": write_shards_of})
     (folder / "data" / lost).unlink()
     text = message(tmp_path, RIDDLES_CLOSED)
-    assert text.startswith("ROOT/riddles/data/test-*-of-00003.parquet: ") and "2 files, but their names say 3" in text
+    assert text.startswith("ROOT/riddles/data/test-*-of-00003.parquet: ") and "there are 3 of them, not 2" in text
 
 
 def test_parts_of_two_sets_are_no_whole_one(tmp_path: Path) -> None:

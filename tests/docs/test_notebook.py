@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def test_the_documented_cells_end_in_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = save_tiny_model(tmp_path / "model")
     cells = blocks(page("notebooks"), "python")
-    quick = 'limit=4, gen_kwargs="max_gen_toks=4"'
+    quick = 'limit=10, gen_kwargs="max_gen_toks=4"'
     short = [cell.replace("MODEL", str(model)).replace("limit=None", quick).replace("cuda", "cpu") for cell in cells]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in short])
     # As after `%pip install` in a running kernel, the package can be imported, but the start-up hook has not run.

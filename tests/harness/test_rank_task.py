@@ -170,7 +170,7 @@ def test_a_value_that_is_no_number_is_no_score(value: float, caplog: pytest.LogC
     results = run(None, ["enantiosemy_sample_rank"], model, limit=3)
     [first, *others] = results["samples"]["enantiosemy_sample_rank"]
     assert first["metrics"] == [] and all(each["metrics"] for each in others)
-    assert "Document 1 has no score" in caplog.text
+    assert "not a finite number" in caplog.text
 
 
 def test_predict_only_has_no_score() -> None:

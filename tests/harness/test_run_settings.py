@@ -130,5 +130,5 @@ def test_a_tokenizer_without_a_chat_template_is_named(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(ScriptedModel, "apply_chat_template", refuse)
     root = data_folder(tmp_path, "riddles", [riddle(1)])
-    with pytest.raises(TaskError, match="no chat template for --apply_chat_template"):
+    with pytest.raises(TaskError, match="tokenizer has no chat template"):
         run(None, ["riddles_closed"], data=root, apply_chat_template=True)

@@ -69,7 +69,6 @@ def test_a_run_and_a_judge_on_its_responses(tmp_path: Path, server: str, model: 
         tmp_path, "judge", "results", XDG_CACHE_HOME=str(tmp_path), LM_EVAL_JUDGE_API_BASE=server,
         LM_EVAL_JUDGE_MODEL=str(model), LM_EVAL_JUDGE_API_KEY="none", LM_EVAL_JUDGE_EXTRA='{"max_tokens": 4}',
     )  # fmt: skip
-    # A random model gives no verdict, but the server answered every question.
-    assert ended.returncode == 1 and "failed: 2" in ended.stderr and "HTTP" not in ended.stderr, ended.stderr
-    [judged] = (tmp_path / "results").rglob("judged_[!r]*.jsonl")
-    assert all("judge_score" not in json.loads(line) for line in judged.read_text(encoding="utf-8").splitlines())
+    # A random model gives no verdict, but the server answered every test question.
+    assert ended.returncode == 1 and "never with a verdict" in ended.stderr and "HTTP" not in ended.stderr, ended.stderr
+    assert not list((tmp_path / "results").rglob("judged_*"))

@@ -79,7 +79,7 @@ ISSUES: dict[str, tuple[Callable[[Path], Any], str, str, tuple[str, ...], bool]]
     ),
     "an id twice": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, lambda row: [row, row])),
-        "repeated-lines", "riddles_closed", ("samples_riddles_closed_", "1 lines"), False,
+        "repeated-lines", "riddles_closed", ("samples_riddles_closed_", "1 line "), False,
     ),
     "a foreign id": (
         lambda logs: rewrite(logs, "riddles_closed", only_id(12, with_id(9012))),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from mera_ru_tasks.harness import patches
 from mera_ru_tasks.issues import Issue, JudgeError, MeraRuError, TaskError, errors
+from mera_ru_tasks.secrets import hidden
 from mera_ru_tasks.textutil import quoted, suggest
 
 if TYPE_CHECKING:
@@ -346,7 +347,7 @@ def _check_server(model: str, arguments: Mapping[str, Any]) -> Iterator[Issue]:
             yield Issue(
                 "server-address",
                 "warning",
-                f"--model_args base_url={url}",
+                f"--model_args base_url={hidden(str(url))}",
                 f"the address should usually end in {ending}, because lm-eval uses it unchanged",
             )
     elif not os.environ.get("OPENAI_API_KEY"):

@@ -258,6 +258,12 @@ def test_samples_are_kept_by_mera_ru_run_and_missed_aloud_by_lm_eval(check, capl
     assert ["--output_path" in record.getMessage() for record in caplog.records] == [True]
 
 
+def test_a_warning_about_the_address_hides_its_key(check, caplog):
+    address = "https://user:planted-password@host/v1?api_key=planted-key-0123456789"
+    check(**{**CHAT, "model_args": {"model": "NAME", "base_url": address}})
+    assert "https://" in caplog.text and "planted" not in caplog.text
+
+
 def test_the_tasks_that_were_checked_are_those_that_run(check):
     config, manager = check("mera_ru_sample,riddles_sample_prefill")
     loaded = manager.load(config.tasks)

@@ -127,19 +127,18 @@ def test_the_help_is_lm_evals_own_with_the_difference(environment: Environment) 
 
 
 @pytest.mark.parametrize(
-    ("argument", "status", "words"),
+    ("argument", "words"),
     [
-        (["--modle", "x"], 2, ["--modle", "'--model'"]),
-        (["--aply_chat_template"], 2, ["--aply_chat_template", "'--apply_chat_template'"]),
-        (["--limit", "x"], 2, ["--limit", "`mera-ru run --help`"]),
-        (["--metadata", '{"mera_ru_data": data}'], 1, ["Error: --metadata: Invalid JSON"]),
-        (["--gen_kwargs", "{bad"], 1, ["Error: --gen_kwargs: Invalid JSON"]),
-        (["--config", "absent.yaml"], 1, ["Error: ", "absent.yaml"]),
+        (["--modle", "x"], ["--modle", "'--model'"]),
+        (["--aply_chat_template"], ["--aply_chat_template", "'--apply_chat_template'"]),
+        (["--limit", "x"], ["--limit", "`mera-ru run --help`"]),
+        (["--metadata", '{"mera_ru_data": data}'], ["rror: ", "--metadata: ", "nvalid "]),
+        (["--gen_kwargs", "{bad"], ["Error: --gen_kwargs: Invalid JSON"]),
+        (["--config", "absent.yaml"], ["Error: ", "absent.yaml"]),
     ],
 )
-def test_a_mistake_in_an_option_is_named(
-    environment: Environment, argument: list[str], status: int, words: list[str]
-) -> None:
+def test_a_mistake_in_an_option_is_named(environment: Environment, argument: list[str], words: list[str]) -> None:
     ended = ours(environment, "--model", "dummy", "--tasks", "riddles_sample", *argument)
-    assert (ended.returncode, ended.stdout) == (status, "")
+    # lm-eval's releases find some mistakes while they read the options (status 2), and others later.
+    assert ended.returncode in (1, 2) and ended.stdout == ""
     assert all(word in ended.stderr for word in words) and "Traceback" not in ended.stderr, ended.stderr

@@ -43,8 +43,9 @@ def use_hub(monkeypatch):
 
     def use(address):
         template = address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
-        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        for module in ("constants", "file_download"):  # older releases copy both names
+            monkeypatch.setattr(f"huggingface_hub.{module}.ENDPOINT", address, raising=False)
+            monkeypatch.setattr(f"huggingface_hub.{module}.HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
 
     return use
 

@@ -166,8 +166,9 @@ def _with_all_tasks(entries: Sequence[Entry]) -> set[str]:
 def _primary(entries: Sequence[Entry], rows: Sequence[Row], means: Sequence[Row]) -> list[tuple[str, str, str]]:
     """Return the primary measures.
 
-    Each task has one. A mean of exact_match,strict-match replaces the measures of the benchmarks' tasks of its variant,
-    even if some models have no mean. Otherwise, a model without all tasks would change the verdicts on the others.
+    Each task has one. If a variant has a mean of exact_match,strict-match, it replaces the measures of the variant's
+    tasks, even if some models have no mean. Otherwise, adding a model that ran only some of the tasks would change the
+    verdicts on the other models.
     """
     of_means = [row for row in means if (row.metric, row.filter) == ("exact_match", STRICT)]
     variants = {variant_of_mean(row.task) for row in of_means}

@@ -1,7 +1,7 @@
 """Create notes on a comparison, and format them in English and Russian.
 
-A note is an `Issue`. notes.json contains the texts of each code. In these texts, `{n}` stands for the value of `n`, and
-`{n:line|lines}` for the form of a word that agrees with it.
+A note is an `Issue`. notes.json contains the texts of each code. In these texts, `{n}` is replaced by the value of `n`,
+and `{n:line|lines}` by the form of the word that agrees with it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def note(code: str, location: str = "", **values: object) -> Issue:
 
     Args:
         code: a key of notes.json.
-        location: the model or file of the note. Empty for a fragment of a sentence.
-        values: the values of the placeholders. A value is a note, a tuple of notes, or the same in both languages.
+        location: the model or file that the note is about. Empty for a fragment of a sentence.
+        values: the values of the placeholders. Each is a note, a tuple of notes, or a text for both languages.
     """
     kept = tuple(
         (name, value if isinstance(value, (Issue, tuple, str)) else str(value))

@@ -414,7 +414,7 @@ def _exchanged(pair: Pair) -> Pair:
 
 
 def _groups(rows: Sequence[Row], pairs: Sequence[Pair]) -> Mapping[str, str]:
-    """Return the group letters of models that are all compared with each other, or none for fewer than two models."""
+    """Return the group letters of the models that are all compared with each other, if there are at least two."""
     if not rows:
         return {}
     better = -1 if METRICS[rows[0].metric].higher_is_better else 1

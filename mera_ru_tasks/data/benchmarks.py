@@ -82,7 +82,7 @@ class Benchmark:
         inputs: the names of the `inputs` fields that every row must fill.
         meta: the names of the integer `meta` fields that every row must have, besides `id`.
         type_field: the name of the `meta` field with the row's type; None if there are no types.
-        formats: a mapping from types to answer formats. The key None stands for all other types, or for all rows if
+        formats: a mapping from types to answer formats. The key None applies to all other types, or for all rows if
             there are no types.
         test_size: a mapping from types to the numbers of test rows in the data card.
         path: the folder of a custom dataset, which contains the data files themselves.
@@ -194,7 +194,7 @@ def benchmark_of_task(task: str) -> tuple[Benchmark, tuple[str, ...]] | None:
 
 
 def scored_split(variants: Iterable[str]) -> str:
-    """Return the split whose documents a task with these variants scores."""
+    """Return the split on which a task with these variants is scored."""
     return "shots" if "shots" in variants else "test"
 
 

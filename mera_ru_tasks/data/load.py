@@ -180,7 +180,7 @@ def find_sources(target: str, benchmark: str | None = None) -> list[Source]:
 
 
 def _names_with_data() -> list[str]:
-    """Return the names of all tasks, without those of groups, which have no data of their own."""
+    """Return the names of all tasks. Groups are left out, because they have no data of their own."""
     return [name for name in task_names() if benchmark_of_task(name)]
 
 

@@ -1,9 +1,9 @@
-"""Make all changes of this package to lm-eval and to the interpreter.
+"""Apply all changes that this package makes to lm-eval and the interpreter.
 
 | change | needed because | made when |
 | --- | --- | --- |
 | `register_tasks` | lm-eval 0.4.13 has no entry points for tasks of other packages | `lm_eval.tasks` is imported |
-| `install_run_check` | lm-eval 0.4.13 has no hook between its settings and the model | `lm_eval.tasks` is imported |
+| `install_run_check` | lm-eval 0.4.13 has no hook before it loads the model | `lm_eval.tasks` is imported |
 | `keep_compiled_templates` | lm-eval 0.4.13 recompiles a template for each document | a task is created |
 | `hide_traceback_of_user_errors` | lm-eval 0.4.13 shows a traceback for every exception | a task is created |
 | `run_lm_eval` | lm-eval 0.4.13 reads arguments only from `sys.argv` | `mera-ru run` is called |
@@ -11,10 +11,10 @@
 For each change, `tests/harness/test_patches.py` has a test that fails as soon as lm-eval no longer needs the change.
 
 Tasks are registered as follows. The wheel installs `mera_ru_tasks_autoload.pth` in site-packages. Python executes the
-single line of this file at every start. The line imports nothing, because an import would take some milliseconds.
+single line of this file at every start. The line imports nothing, because an import would take a few milliseconds.
 Instead, it adds a finder to `sys.meta_path`. When `lm_eval.tasks` is imported, the finder loads this module, but not
-the package. In some environments the line has not been executed, for example in a notebook that was started before the
-installation, or if the package is in a folder on `PYTHONPATH`. There, `import mera_ru_tasks` registers the tasks. The
+the package. In some environments the line is not executed, for example in a notebook that was started before the
+installation, or if the package is in a folder on `PYTHONPATH`. In them, `import mera_ru_tasks` registers the tasks. The
 tasks are not copied into lm-eval's folder, because that would not work for an editable checkout of lm-eval.
 """
 

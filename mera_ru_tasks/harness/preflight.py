@@ -244,7 +244,7 @@ def _check_folder(name: str, arguments: Mapping[str, Any], location: str) -> Ite
             "error",
             location,
             "the folder contains no model, because config.json is missing",
-            "Use a folder that `save_pretrained` or a download created.",
+            "Use a folder created by `save_pretrained` or by a download.",
         )
 
 
@@ -255,8 +255,9 @@ def _local_copy(name: str) -> str:
 def _check_repository(name: str, arguments: Mapping[str, Any], location: str) -> Iterator[Issue]:
     """Check that a hub repository is in the local cache or can be reached.
 
-    Loading would find the same errors, but only after more than a minute of retries. One request for a file's metadata
-    is sent, as for loading. If its result is unclear, for example an error of the server, loading has to decide.
+    Loading would find the same errors, but only after more than a minute of retries. The check
+    sends one request for a file's metadata, as loading would. If the result is inconclusive, such as a server error,
+    the check passes, and loading shows whether there is a problem.
     """
     from huggingface_hub import constants, hf_hub_url
     from huggingface_hub.errors import HTTPError  # from the installed HTTP client: requests or httpx

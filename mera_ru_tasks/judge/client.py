@@ -94,7 +94,7 @@ class JudgeClient:
         import aiohttp
 
         headers = {name: value for name, value in self._client.default_headers.items() if isinstance(value, str)}
-        # Replies are small. Without compression, a small reply cannot expand into a large one.
+        # Replies are small. Compression is off, so that a small reply cannot expand into a large one.
         headers |= {"Authorization": f"Bearer {self._settings.key}", "Accept-Encoding": "identity"}
         timeout = aiohttp.ClientTimeout(total=self._settings.timeout)
         # Enable proxies only if there are any, because aiohttp looks for them before each request in a separate thread.
@@ -139,8 +139,8 @@ class JudgeClient:
     async def _try_once(self, message: str) -> Completion | None:
         """Send one request without the SDK; return None on any failure, so that the SDK retries it.
 
-        Nearly all requests succeed on the first attempt. The SDK needs four times as much CPU time for each of them.
-        With 32 requests in flight, the SDK would be the bottleneck, not the judge.
+        Nearly all requests succeed on the first attempt. For each, the SDK needs four times the CPU
+        time of this method. With 32 requests in flight, the SDK would be the bottleneck, not the judge.
         """
         import aiohttp
 

@@ -165,7 +165,7 @@ def _tied(one: float, other: float) -> bool:
 
 
 def _credit(ranked: Sequence[tuple[Option, float]]) -> float:
-    """Return 1 if the option with the largest value is correct, otherwise 0; if options tie, the correct share."""
+    """Return 1 if the option with the largest value is correct, otherwise 0. For a tie, return the correct share."""
     largest = max(value for _, value in ranked)
     first = [option.right for option, value in ranked if _tied(value, largest)]
     return sum(first) / len(first)

@@ -166,7 +166,7 @@ def open_archive(content: bytes | BinaryIO, name: str) -> zipfile.ZipFile:
     stream = io.BytesIO(content) if isinstance(content, bytes) else content
     try:
         stream.seek(-min(stream.seek(0, io.SEEK_END), 1 << 17), io.SEEK_END)
-        # zipfile reads the list of entries into memory, so its size is checked first. The end of the archive states it.
+        # zipfile reads the list of entries into memory, so the size at the end of the archive is checked first.
         _, mark, end = stream.read().rpartition(b"PK\x05\x06")
         if mark and int.from_bytes(end[8:12], "little") > _LARGEST_LIST:
             raise SubmissionError(f"{name} has more entries than any real submission. {_REPACK}")

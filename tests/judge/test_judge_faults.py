@@ -40,7 +40,7 @@ def environment(monkeypatch, stub, folder):
 
 
 def compared(sound: dict[int, object], faulty: dict[int, object], used: Counter[str], where: str) -> None:
-    """Compare two sets of verdicts by document. None stands for a missing verdict."""
+    """Compare two sets of verdicts by document. None is a missing verdict."""
     missing = sum(faulty[doc] is None for doc in sound)
     wrong = [doc for doc in sound if faulty[doc] not in (None, sound[doc])]
     counted = f"{sum(used.values())} faults of {len(used)} kinds, {missing} missing, {len(wrong)} wrong"

@@ -44,7 +44,7 @@ def test_the_command_line_ends_in_table_and_logs(
     assert ended.returncode == 0, ended.stderr
     table = [line.split("|")[1].strip(" -") for line in ended.stdout.splitlines() if line.startswith("|")]
     assert {"mera_ru_sample_prefill", "enantiosemy_sample_prefill", "riddles_sample_prefill"} <= set(table)
-    assert "overrides existing task" not in ended.stderr, "a task of lm-eval has the name of one of ours"
+    assert "overrides existing task" not in ended.stderr, "lm-eval has a task of the same name"
     logs = {path.name.rpartition("_")[0]: path for path in tmp_path.rglob("samples_*.jsonl")}
     assert logs.keys() == {f"samples_{name}_sample_prefill" for name in ("enantiosemy", "riddles", "russian_regions")}
     for path in logs.values():

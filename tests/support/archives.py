@@ -107,11 +107,10 @@ OTHER_TASKS = {
 
 
 def mera_archive(good: dict[str, bytes], *, whole: bool) -> dict[str, bytes]:
-    """Return an archive as MERA's packer builds it, with the responses of one of ours.
+    """Return an archive as MERA's packer builds it, with the responses of an archive of this package.
 
     Its logs have one filter, `scoring`, and MERA's task names. JSON is indented by 4, and responses have no leading
-    white
-    space. With `whole`, the archive also contains the other nine tasks.
+    white space. With `whole`, the archive also contains the other nine tasks.
     """
     logs = {}
     for name, content in unpack(good["logs_public.zip"]).items():

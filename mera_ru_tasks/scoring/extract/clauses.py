@@ -115,8 +115,8 @@ _DASHES = frozenset(":—–-")
 # A sentence without single capital letters matters to letters only if its first characters deny or retract something.
 _FIRST = 80
 _CAPITAL = re.compile(r"[А-ЯA-Z](?<!\w.)(?!\w)")
-# If «но …» contains words of the first kinds, it denies the candidates before it. Words of the second kinds may
-# separate «не» from the candidate that it denies.
+# If «но …» contains a word of a kind in `_SAYING`, it denies the candidates before it. Words of the kinds in `_BETWEEN`
+# may separate «не» from the candidate that it denies.
 _SAYING = frozenset({"", "topic", "negation", "denial"})
 _BETWEEN = frozenset({"negation", "lead", "link", "choice", "choosing", "speaker", "addition"})
 # The kinds of words with which a clause gives its candidates as answers.
@@ -152,7 +152,7 @@ class Objection(NamedTuple):
     """An objection to an answer.
 
     Attributes:
-        code: `another`, `denied`, `retracted` or `narrowed`. `joined` if only «или» or nothing connects the candidates.
+        code: `another`, `denied`, `retracted`, `narrowed`, or `joined` (only «или» or nothing connects the candidates).
         clause: the sentence that contains the objection.
         candidates: the other candidates that the sentence gives as answers.
     """

@@ -128,7 +128,7 @@ _NOT_GIVING = frozenset({"negation", "denial", "condition", "seeming", "or", "ex
 
 
 class Item(NamedTuple):
-    """An item of a list: letters, their text, and the separator between them (without text, `bullet` or `unmarked`)."""
+    """An item of a list: letters, their text, and the separator between them (`bullet` or `unmarked` without text)."""
 
     letters: list[str]
     text: str

@@ -19,7 +19,7 @@ _REVERSE = re.compile(r"(?P<unit>[^;,(\[—–?]+?)[ \"]{0,3}[;,(\[—–-][ \"]
 _NO_ANSWER = re.compile(
     r"(?:не знаю|не могу|не уверена?|затрудняюсь|неизвестно|нет|ответа нет|отсутствует|(?:none|null|n/a)$)\b"
 )
-# The endings of words that are not names of things.
+# The endings of verbs, which do not name things.
 _VERB = re.compile(
     r".*(?:[аеиуюя]т|.л[аои]?|ть)с[яь]$|.*(?:[аяую]ет|.[аяую]ют|ят|ите(?:сь)?|[ая]йте(?:сь)?)$|.{3,}(?:ить|еть|[ыо]вать|нять|[рзсд]ать)$"
 )
@@ -143,7 +143,7 @@ def _without_lead(text: str) -> str:
 
 
 def _phrase(text: str) -> str:
-    """Return the normalized text from the first to the last word, or an empty string if it is too long or no answer."""
+    """Return the normalized text from the first to the last word, or an empty string if that cannot be an answer."""
     words = list(WORD.finditer(text))
     if not words:
         return ""
